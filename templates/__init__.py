@@ -1,0 +1,1 @@
+"""Jinja2 text: the parts of the document, the answers skeleton and the launch artefacts."""
