@@ -1,0 +1,44 @@
+"""What a person can be asked, as validated models; each field carries its question.
+
+One module a part of the wizard: `project`, `engine`, `runtime`, `budget`, `governance`. `field` says how an answer is
+declared. A value of None was not given; nothing here is ever 0 or empty instead.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from wizard.answers.budget import Budget, EngineBudget, Item, RuntimeBudget
+from wizard.answers.engine import Engine, EngineOption, Model, StrategyAnswer
+from wizard.answers.field import NumberText, Table
+from wizard.answers.governance import Governance
+from wizard.answers.project import Project
+from wizard.answers.runtime import Runtime
+
+__all__ = [
+    "Answers",
+    "Budget",
+    "Engine",
+    "EngineBudget",
+    "EngineOption",
+    "Governance",
+    "Item",
+    "Model",
+    "NumberText",
+    "Project",
+    "Runtime",
+    "RuntimeBudget",
+    "StrategyAnswer",
+    "Table",
+]
+
+
+class Answers(Table):
+    """Everything a person said about one selection."""
+
+    schema_version: Literal[1] = 1
+    project: Project = Field(default_factory=Project)
+    engine: Engine = Field(default_factory=Engine)
+    runtime: Runtime = Field(default_factory=Runtime)
+    budget: Budget = Field(default_factory=Budget)
+    governance: Governance = Field(default_factory=Governance)

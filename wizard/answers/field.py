@@ -1,0 +1,100 @@
+"""How one answer is declared: its type, its title, why it is asked, and its unit.
+
+The answer models carry the questions with them. `wizard.questions` reads them from here, so that the form, the answers
+file, the JSON Schema and the list of what is missing are one list and cannot drift apart.
+"""
+
+import re
+from decimal import Decimal
+from typing import Annotated, Any, ClassVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    model_validator,
+)
+
+#: A plain amount as a person writes it: no sign, exponent, separator or currency symbol. `Decimal` alone would also take
+#: "NaN", "1e400", "1_000" and full-width digits.
+PLAIN_AMOUNT = re.compile(r"[0-9]{1,12}(\.[0-9]{1,6})?")
+
+
+class NumberText(str):
+    """The literal text of a number in a TOML file, so that 3.9900 stays 3.9900 and never becomes a binary float."""
+
+    __slots__ = ()
+
+
+def _text(value: object) -> object:
+    if isinstance(value, bool | int | float):
+        raise ValueError("is not text: put it in quotes")
+    return value
+
+
+def _amount(value: object) -> object:
+    if isinstance(value, bool | float):
+        raise ValueError("must be a plain number such as 1250 or 3.99")
+    text = str(value).strip()
+    if not PLAIN_AMOUNT.fullmatch(text):
+        raise ValueError(
+            "must be a plain number such as 1250 or 3.99: digits and one point, at most 12 digits before it and 6 after it"
+        )
+    return Decimal(text)
+
+
+def _currency(value: str) -> str:
+    if not re.fullmatch(r"[A-Z]{3}", value):
+        raise ValueError("must be a three-letter ISO 4217 code such as EUR or USD")
+    return value
+
+
+Text = Annotated[str, BeforeValidator(_text), StringConstraints(strip_whitespace=True, max_length=20_000)]
+Count = Annotated[int, Field(ge=1, le=10**12)]
+CountOrNone = Annotated[int, Field(ge=0, le=10**12)]
+Share = Annotated[float, Field(gt=0, le=1)]
+Milliseconds = Annotated[float, Field(gt=0, le=10**9)]
+Amount = Annotated[Decimal, BeforeValidator(_amount)]
+Percent = Annotated[Decimal, BeforeValidator(_amount), Field(ge=0, le=1000)]
+Currency = Annotated[str, AfterValidator(_currency)]
+
+
+def ask(title: str, why: str, *, unit: str | None = None, advanced: bool = False, default: Any = None) -> Any:
+    """Declare an answer that may be left open.
+
+    `title` stands alone as the question; `why` says what changes in the document or the cost when it is answered
+    differently; `unit` is the unit of a number. `advanced` questions are not asked in the short way.
+    """
+    return Field(
+        default=default,
+        title=title,
+        description=why,
+        json_schema_extra={"unit": unit, "advanced": advanced},
+    )
+
+
+def rows(title: str, why: str) -> Any:
+    """Declare a list of tables, such as `[[engine.models]]`; empty means not given."""
+    return Field(
+        default=(), title=title, description=why, json_schema_extra={"unit": None, "advanced": False}
+    )
+
+
+class Table(BaseModel):
+    """One table of the answers file. Unknown keys are errors; every value may be missing, and missing is None."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    #: The section of the wizard that asks for this table (see `wizard.questions.SECTIONS`).
+    section: ClassVar[str] = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_blank(cls, value: object) -> object:
+        """An empty text is an answer not given: a blank answers file is full of them."""
+        if not isinstance(value, dict):
+            return value
+        return {key: item for key, item in value.items() if item != ""}

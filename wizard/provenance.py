@@ -1,0 +1,44 @@
+"""Where each value comes from: the source words of the document, and the order in which sources win."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+#: The words of the document's Source columns, weakest first; a derived value is as strong as its weakest input.
+SourceWord = Literal["missing", "default", "answer", "catalogue", "probe", "measured", "derived", "tool"]
+
+#: Where a value was taken from; the first that has one wins. `flag`, `answers` and `session` are all answers of a person.
+Layer = Literal["flag", "answers", "session", "probe", "default", "missing"]
+PRECEDENCE: tuple[Layer, ...] = ("flag", "answers", "session", "probe", "default", "missing")
+
+_WORDS: dict[Layer, SourceWord] = {
+    "flag": "answer",
+    "answers": "answer",
+    "session": "answer",
+    "probe": "probe",
+    "default": "default",
+    "missing": "missing",
+}
+
+
+class Origin(BaseModel):
+    """Where one value was taken from.
+
+    `detail` names the file, the reading or the source of the default; `author` the colleague whose file it came in;
+    `raw` is the text as it was typed, where that differs from the parsed value.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    layer: Layer
+    detail: str = ""
+    author: str | None = None
+    raw: str | None = None
+
+    @property
+    def word(self) -> SourceWord:
+        """The word for the Source column of the document."""
+        return _WORDS[self.layer]
+
+
+MISSING = Origin(layer="missing")

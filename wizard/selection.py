@@ -1,0 +1,103 @@
+"""A selection: everything known about one decision. The document is its rendering."""
+
+import datetime
+import hashlib
+import json
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from probes.machine import Machine
+from probes.models import ModelFacts
+from probes.smoke.result import SmokeResult
+from wizard.answers import Answers
+from wizard.budget import EngineLine, RuntimeLine
+from wizard.finding import Finding
+from wizard.launch import Launch
+from wizard.provenance import MISSING, Origin, SourceWord
+
+
+class Tool(BaseModel):
+    """Facts of selwiz itself: its version and those of its template and of the selection file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: str
+    template: int
+    schema_version: int
+
+
+class EvidenceFile(BaseModel):
+    """One file behind the figures. `id` is EV-1 and so on, `command` the CMD id that made it, `when` in UTC."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str
+    what: str
+    file: str
+    sha256: str
+    when: str
+    command: str
+
+
+class OpenAnswer(BaseModel):
+    """An answer that nobody has given yet, with the person and the day it is waited for, where known."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    key: str
+    title: str
+    owner: str | None
+    due: datetime.date | None
+
+
+class Selection(BaseModel):
+    """Everything the document is rendered from; nothing else goes into it.
+
+    `answers` has defaults filled in; `origins` says for every key (`runtime.layout.tensor_parallel`,
+    `engine.models[0].name`) where its value comes from. `models` runs beside `answers.engine.models`. `machine` and
+    `smoke` are None where nothing was probed or measured.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    schema_version: Literal[1] = 1
+    tool: Tool
+    prepared_on: datetime.date
+    answers: Answers
+    origins: dict[str, Origin]
+    models: tuple[ModelFacts | None, ...] = ()
+    machine: Machine | None = None
+    launch: Launch
+    smoke: SmokeResult | None = None
+    engine_line: EngineLine
+    runtime_line: RuntimeLine
+    findings: tuple[Finding, ...] = ()
+    open_answers: tuple[OpenAnswer, ...] = ()
+    evidence: tuple[EvidenceFile, ...] = ()
+
+    @property
+    def status(self) -> Literal["draft", "proposed"]:
+        """`draft` while anything blocks, else `proposed`; no other status is ever written by this program."""
+        return "draft" if any(f.severity == "block" for f in self.findings) else "proposed"
+
+    def origin(self, key: str) -> Origin:
+        """Where the value of `key` comes from; a key without an origin is missing."""
+        return self.origins.get(key, MISSING)
+
+    def source(self, *keys: str) -> SourceWord:
+        """The source word of a cell made from these answers: the weakest of theirs."""
+        order: tuple[SourceWord, ...] = ("missing", "default", "answer", "probe")
+        words = [self.origin(key).word for key in keys]
+        return min(words, key=order.index)
+
+
+def to_json(selection: Selection) -> str:
+    """The selection file: the same selection gives the same bytes (sorted keys, two spaces, final newline)."""
+    data = selection.model_dump(mode="json")
+    return json.dumps(data, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
+
+
+def content_hash(selection: Selection) -> str:
+    """SHA-256 of the selection file, which the document prints."""
+    return hashlib.sha256(to_json(selection).encode()).hexdigest()
