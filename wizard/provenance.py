@@ -7,8 +7,8 @@ from pydantic import BaseModel, ConfigDict
 #: The words of the document's Source columns, weakest first; a derived value is as strong as its weakest input.
 SourceWord = Literal["missing", "default", "answer", "catalogue", "probe", "measured", "derived", "tool"]
 
-#: Where a value was taken from; the first that has one wins. `flag`, `answers` and `session` are all answers of a person.
-#: `derived` is worked out from other answers (the E2E ceiling from the time a task may take).
+#: Where a value was taken from; the first that has one wins. `flag`, `answers` and `session` are all answers of a
+#: person. `derived` is worked out from other answers (the E2E ceiling from the time a task may take).
 Layer = Literal["flag", "answers", "session", "probe", "derived", "default", "missing"]
 PRECEDENCE: tuple[Layer, ...] = ("flag", "answers", "session", "probe", "derived", "default", "missing")
 
