@@ -119,6 +119,7 @@ def pip_install(python: Path, arguments: list[str], what: str, *, may_fail: bool
         "install",
         "--disable-pip-version-check",
         "--quiet",
+        "--quiet",  # once more: warnings about an index that lacks a package are no news
         "--progress-bar",
         "off",
         *arguments,
