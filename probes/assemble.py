@@ -131,9 +131,7 @@ def _stops(walked: Walked, timeout_s: float, problems: list[Problem]) -> dict[in
             problems.append(problem("probe_timeout", gpu, what=what, seconds=timeout_s, call=call))
         else:
             text = f"; {stderr}" if stderr else ""
-            problems.append(
-                problem("probe_crashed", gpu, what=what.replace("The", "the"), call=call, text=text)
-            )
+            problems.append(problem("probe_crashed", gpu, what=what.replace("The", "the"), call=call, text=text))
         stopped[gpu] = "timeout" if end == "timeout" else "unknown"
     if walked.ends and walked.ends[-1][0] != "done":
         stopped.setdefault(None, stopped[walked.ends[-1][1]])
@@ -155,9 +153,7 @@ def _driver(heard: _Heard, host: Host, stopped: dict[int | None, str]) -> Driver
     return Driver.model_validate(readings)
 
 
-def _gpu(
-    index: int, heard: _Heard, stopped: dict[int | None, str], host: Host, problems: list[Problem]
-) -> Gpu:
+def _gpu(index: int, heard: _Heard, stopped: dict[int | None, str], host: Host, problems: list[Problem]) -> Gpu:
     events = heard.gpus.get(index, {})
     readings: dict[str, Any] = {name: _reading(event) for name, event in events.items()}
     no_handle = heard.no_handle.get(index)
@@ -258,9 +254,7 @@ def _unusable(
     return None
 
 
-def _blocking(
-    index: int, events: dict[str, Event], no_handle: Event | None, mig: dict[str, Any]
-) -> Problem | None:
+def _blocking(index: int, events: dict[str, Event], no_handle: Event | None, mig: dict[str, Any]) -> Problem | None:
     if no_handle is not None:
         named = {"lost": "gpu_lost", "no_permission": "no_permission"}
         if no_handle["why"] in named:

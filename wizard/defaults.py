@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from probes.machine import Gpu, Machine
-
 from wizard.answers import Answers
 from wizard.provenance import Layer, Origin
 

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from probes.errors import ProbeError
 from probes.machine import Machine
 from probes.models import ModelFacts, read_model_folder
-
-from probes.errors import ProbeError
 from wizard import __version__
 from wizard.answers import Answers, Model
 from wizard.answers_file import Layer, Tree, merge, read_layer, validate

@@ -77,9 +77,7 @@ class Launch(BaseModel):
         if self.runtime != "vllm":
             return None
         groups = [
-            " ".join(
-                [*(f"{k}={shlex.quote(v)}" for k, v in self.environment), "vllm serve", _quoted(self.model)]
-            )
+            " ".join([*(f"{k}={shlex.quote(v)}" for k, v in self.environment), "vllm serve", _quoted(self.model)])
         ]
         groups += [f"--revision {shlex.quote(self.revision)}"] if self.revision else []
         groups += [] if self.has("--uds") or self.has("--host") else [f"--host {_HOST}"]

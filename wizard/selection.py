@@ -5,11 +5,11 @@ import hashlib
 import json
 from typing import Literal
 
+from pydantic import BaseModel, ConfigDict
+
 from probes.machine import Machine
 from probes.models import ModelFacts
 from probes.smoke.result import SmokeResult
-from pydantic import BaseModel, ConfigDict
-
 from wizard.answers import Answers
 from wizard.budget import EngineLine, RuntimeLine
 from wizard.finding import Finding
