@@ -26,7 +26,8 @@ def render_answers(tree: Tree, *, comments: bool = True, blanks: bool = True, wa
 
     With `comments` each question carries its title and its reason. With `blanks` a question without a value is written
     with an empty text, which reads back as not given. `wanted` chooses keys, such as
-    `budget.engine.items[0].unit_price`; the text or id that names a row is always written, so that the file can be merged.
+    `budget.engine.items[0].unit_price`; the text or id that names a row is always written, so that the file can be
+    merged.
     """
     lines = ["schema_version = 1"]
     if isinstance(tree.get("answered_by"), str):

@@ -5,6 +5,7 @@ import importlib.metadata
 import os
 import platform
 import sys
+from pathlib import Path
 
 from probes.smoke.processes import leftovers
 
@@ -57,5 +58,5 @@ def _tty(is_terminal: bool) -> str:
 
 def _private(path: str) -> str:
     """The path without the user's name in it."""
-    home = os.path.expanduser("~")
+    home = str(Path.home())
     return "~" + path[len(home) :] if path == home or path.startswith(home + os.sep) else path
