@@ -172,7 +172,7 @@ def _word(part: dict[str, Any], name: str) -> str | None:
 
 
 def _quantization(folder: Path, whole: dict[str, Any], text: dict[str, Any]) -> str | None:
-    """Name the quantization method, of the configuration or of the file that NVIDIA's Model Optimizer adds."""
+    """Name the quantization method, of the configuration or of the file of NVIDIA's Model Optimizer."""
     for part in (whole, text):
         for key in ("quantization_config", "compression_config"):
             settings = part.get(key)

@@ -60,7 +60,7 @@ Answer = dict[str, Any]
 
 
 class Ask(NamedTuple):
-    """One question: a `pynvml` function or one of ours, what follows the handle, what to make of the answer."""
+    """One question: a `pynvml` function or ours, what follows the handle, what to make of the answer."""
 
     call: str
     args: tuple[Any, ...] = ()
@@ -84,7 +84,7 @@ class Gate:
         )
 
     def ask(self, gpu: int | None, asks: Iterable[Ask], *before: Any) -> Answer:
-        """Put the first of `asks`, and the next only where the driver does not know the former, or no longer."""
+        """Put the first of `asks`, the next only where the driver does not know the former."""
         answer: Answer = {}
         for ask in asks:
             answer = self._put(gpu, ask, *before)
@@ -407,7 +407,7 @@ class Walk:
                 )
 
     def links_between(self, a: int, b: int) -> int | None:
-        """Count the active NVLinks over which `a` reaches `b`: those ending there, all those ending in a switch."""
+        """Count the active NVLinks over which `a` reaches `b`: those that end there or in a switch."""
         ends = self.links.get(a)
         if not ends:
             return None
