@@ -192,7 +192,7 @@ def _reserved_names(merged: Merged) -> Iterator[Problem]:
     """Strategies are known by their ids; a mistyped one would silently be a strategy that no rule knows."""
     from wizard.catalogue.loader import strategies
 
-    known = [strategy.id for strategy in strategies()]
+    known = list(strategies())
     table = merged.tree.get("engine", {})
     given = table.get("strategies", {}) if isinstance(table, dict) else {}
     for name in given if isinstance(given, dict) else {}:

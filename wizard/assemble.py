@@ -5,7 +5,6 @@ import datetime
 from probes.smoke.result import SmokeResult
 from wizard import __version__
 from wizard.budget import engine_line, runtime_line
-from wizard.catalogue.loader import strategies
 from wizard.gather import Gathered
 from wizard.launch import launch
 from wizard.open_answers import open_answers
@@ -33,7 +32,7 @@ def assemble(
         origins=gathered.origins,
         models=gathered.models,
         machine=gathered.machine,
-        launch=launch(answers, strategies()),
+        launch=launch(answers),
         smoke=smoke,
         engine_line=engine_line(answers.budget.engine),
         runtime_line=runtime_line(answers.budget.runtime),

@@ -8,7 +8,6 @@ from probes.models import has_weights
 from probes.smoke.plan import Ceiling, SmokeRequest, WantedStrategy, Workload
 from wizard.answers import Answers, Model
 from wizard.answers.runtime import Ceilings
-from wizard.catalogue.loader import strategies
 from wizard.errors import UsageError
 from wizard.gather import Gathered
 from wizard.launch import launch
@@ -37,7 +36,7 @@ class SmokeOptions:
 def smoke_request(gathered: Gathered, options: SmokeOptions) -> SmokeRequest:
     """The request for this selection. Missing workload answers raise `UsageError`: there is nothing to measure then."""
     answers = gathered.answers
-    command = launch(answers, strategies())
+    command = launch(answers)
     mode = options.mode or choose_mode(gathered, options)
     model = carried_model(answers)
     devices = options.devices or tuple(

@@ -30,7 +30,5 @@ def explain(identifier: str) -> Rule | None:
 def _place(finding: Finding) -> tuple[int, str, int, list[str | int]]:
     group, number = finding.rule[0], int(finding.rule[1:])
     # items[10] comes after items[9]
-    where: list[str | int] = [
-        int(part) if part.isdigit() else part for part in re.split(r"(\d+)", finding.where)
-    ]
+    where: list[str | int] = [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", finding.where)]
     return _ORDER[finding.severity], group, number, where

@@ -66,9 +66,7 @@ def licence_amount_matches_licence(selection: Selection) -> list[Finding]:
             continue
         paid = row.amount.amount > 0
         if kind == "open-source" and paid and not re.search("support|subscription", row.title, re.IGNORECASE):
-            message = (
-                f"{row.id} costs {row.amount.text()}, but the engine is open source and has no licence fee."
-            )
+            message = f"{row.id} costs {row.amount.text()}, but the engine is open source and has no licence fee."
             remedy = "Name the support or subscription that is paid, or set the price to 0.00 as open-source."
             found.append(finding("B4", "warn", message, f"{row.key}.unit_price", remedy))
         if kind == "commercial" and not paid:
@@ -114,9 +112,7 @@ def prices_say_what_they_are(selection: Selection) -> list[Finding]:
         if priced and currency is None:
             line = "E" if table == "engine" else "R"
             message = f"Line {line} has prices but no currency."
-            found.append(
-                finding("B7", "block", message, f"budget.{table}.currency", "Give the currency code.")
-            )
+            found.append(finding("B7", "block", message, f"budget.{table}.currency", "Give the currency code."))
         for key, item in priced:
             found += _price(key, item, selection.prepared_on)
     return found

@@ -25,9 +25,7 @@ def tensor_parallel_divides_heads(selection: Selection) -> list[Finding]:
     works = [n for n in range(1, heads + 1) if heads % n == 0 and _kv_divides(kv_heads, n)]
     remedy = f"Use one of the sizes that divide: {', '.join(map(str, works))}."
     if heads % size:
-        message = (
-            f"{heads} attention heads of {facts.name} cannot be divided over {size} tensor parallel ranks."
-        )
+        message = f"{heads} attention heads of {facts.name} cannot be divided over {size} tensor parallel ranks."
         return [finding("C3", "block", message, _TENSOR, remedy)]
     if not _kv_divides(kv_heads, size):
         message = (
@@ -98,9 +96,7 @@ def longest_request_fits(selection: Selection) -> list[Finding]:
     limit = carried[2].max_position_embeddings if carried and carried[2] else None
     # Overrides of the model's own configuration may extend its positions, which its facts do not show.
     if limit is not None and length > limit and selection.launch.find("--hf-overrides") is None:
-        message = (
-            f"The longest request of {number(length)} tokens passes the model's limit of {number(limit)}."
-        )
+        message = f"The longest request of {number(length)} tokens passes the model's limit of {number(limit)}."
         remedy = f"Set it to at most {number(limit)} tokens, or choose a model with a longer context."
         found.append(finding("C6", "block", message, key, remedy))
     return found
@@ -116,9 +112,7 @@ def adopted_is_switched_on(selection: Selection) -> list[Finding]:
         if answer.decision != "adopt" or seen.in_force is not False:
             continue
         keys, flags = _switch_questions(identifier, selection)
-        if any(
-            key.startswith("runtime.layout.") and answer_at(selection.answers, key) is None for key in keys
-        ):
+        if any(key.startswith("runtime.layout.") and answer_at(selection.answers, key) is None for key in keys):
             continue  # how the model is spread is still open
         name = strategies()[identifier].name
         if seen.by == "off_switch":

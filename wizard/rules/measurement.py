@@ -36,9 +36,7 @@ def ceilings_hold(selection: Selection) -> list[Finding]:
             f"{'a ceiling' if len(missed) == 1 else 'ceilings'}: {listed([_missed(m) for m in missed])}"
             f"{f' ({limit})' if limit else ''}."
         )
-        found.append(
-            finding("M1", severity, message, f"runtime.ceilings.{missed[0].metric}", _M1_REMEDY[own])
-        )
+        found.append(finding("M1", severity, message, f"runtime.ceilings.{missed[0].metric}", _M1_REMEDY[own]))
     return found
 
 
@@ -111,9 +109,7 @@ def asked_concurrency_was_measured(selection: Selection) -> list[Finding]:
     if asked is None or not points or max(map(_concurrency, points)) >= asked:
         return []
     severity: Severity = "note" if qualifier(selection) else "warn"
-    message = (
-        f"{max(map(_concurrency, points))} calls were measured, {asked} are asked; nothing is extrapolated."
-    )
+    message = f"{max(map(_concurrency, points))} calls were measured, {asked} are asked; nothing is extrapolated."
     remedy = f"Measure at {asked} calls, or lower the concurrency that is asked."
     return [finding("M7", severity, message, "runtime.workload.concurrency", remedy)]
 
