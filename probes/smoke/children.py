@@ -1,4 +1,4 @@
-"""All child processes of one run, in one place: private folder, run file, watchdog, and the proof of the end."""
+"""All child processes of one run: private folder, run file, watchdog, and the proof of the end."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ class Children:
         return tuple(process.pid for process in ours(self.run_id, self._sessions)) if self.started_any else ()
 
     def close(self) -> None:
-        """End everything, remove segments, folder and run file, and dismiss the watchdog; may be called twice."""
+        """End everything, remove segments, folder and run file, dismiss the watchdog; may be called twice."""
         left = list(self.end())
         if self.started_any:
             remove_new_segments(self._shm_before)

@@ -68,7 +68,7 @@ def look_at(client: Client, wanted: str | None) -> ServedModel:
 
 
 def try_payload(client: Client, model: str) -> None:
-    """Send one request exactly as vLLM's load client does. Raises `LoadFailed` with one sentence on a refusal.
+    """Send one request exactly as vLLM's load client does. Raises `LoadFailed` on a refusal.
 
     The fields are those of vLLM 0.32 benchmarks/lib/endpoint_request_func.py for /v1/completions.
     """

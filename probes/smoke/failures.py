@@ -1,9 +1,9 @@
 """Why a vLLM did not start, in plain words.
 
-A table of patterns, each with its cause and what to do. vLLM reports a failed start in layers: the real error first,
-then wrappers that only say that something failed. The table is searched in the lines that are no wrapper, the error
-lines from the last to the first, and then the rest. Message texts are those of vLLM 0.32 and 0.33; fragments are
-matched, never whole lines, because wording moves between releases.
+A table of patterns, each with its cause and what to do. vLLM reports a failed start in layers: the real
+error first, then wrappers that only say that something failed. The table is searched in the lines that are
+no wrapper, the error lines from the last to the first, and then the rest. Message texts are those of vLLM
+0.32 and 0.33; fragments are matched, never whole lines, because wording moves between releases.
 """
 
 from __future__ import annotations
@@ -136,13 +136,15 @@ TABLE: tuple[Advice, ...] = (
     ),
     _row(
         "kv_room",
-        r"max seq len \((\d+)\) is larger than the maximum number of tokens that can be stored in KV cache \((\d+)\)",
+        r"max seq len \((\d+)\) is larger than the maximum number of tokens that can be "
+        r"stored in KV cache \((\d+)\)",
         "the cache holds {2} tokens, a request may have {1}",
         "set max_model_len to {2} or less, or give the cache more memory",
     ),
     _row(
         "kv_room",
-        r"Available memory on node \S+ .*is less than (?:requested|desired)|already uses [\d.]+ GiB .*more than the",
+        r"Available memory on node \S+ .*is less than (?:requested|desired)"
+        r"|already uses [\d.]+ GiB .*more than the",
         "this machine's memory has no room for the cache",
         "lower VLLM_CPU_KVCACHE_SPACE, or close what uses the memory",
     ),
@@ -185,7 +187,7 @@ TABLE: tuple[Advice, ...] = (
     _row(
         "gpu_unsupported",
         r"no kernel image is available for execution on the device",
-        "this vLLM has no code for this GPU: it is older than compute capability 7.5, or newer than the wheel",
+        "this vLLM has no code for this GPU: older than compute capability 7.5, or newer than the wheel",
         "use another GPU, or another vLLM",
     ),
     _row(
@@ -221,7 +223,8 @@ TABLE: tuple[Advice, ...] = (
     ),
     _row(
         "no_compiler",
-        r"Could not find nvcc|Ninja build failed|nvcc fatal|curand_kernel\.h|Failed to find C compiler|Python\.h: No such",
+        r"Could not find nvcc|Ninja build failed|nvcc fatal|curand_kernel\.h|Failed to find C compiler"
+        r"|Python\.h: No such",
         "a kernel must be compiled and the compiler is missing",
         "install gcc and the Python headers, and run `vllm download-kernels`, or install the CUDA toolkit",
     ),
@@ -237,7 +240,7 @@ TABLE: tuple[Advice, ...] = (
         r"|Model architectures \[(.+?)\] failed to be inspected|is not supported in-tree anymore"
         r"|was supported in vLLM until v",
         "this vLLM does not know the model's architecture",
-        "use a vLLM version that supports it (newer models need newer versions, some old ones an older version)",
+        "use a vLLM version that supports it (new models need a new one, some old models an old one)",
     ),
     _row(
         "remote_code",
@@ -253,7 +256,8 @@ TABLE: tuple[Advice, ...] = (
     ),
     _row(
         "missing_model",
-        r"LocalEntryNotFoundError|cannot find the requested files in the (?:disk|local) cache|OfflineModeIsEnabled"
+        r"LocalEntryNotFoundError|cannot find the requested files in the (?:disk|local) cache"
+        r"|OfflineModeIsEnabled"
         r"|couldn't connect to|Cannot find any model weights|Repo id must be in the form"
         r"|is not a local folder|Invalid repository ID or local directory|Incorrect path_or_model_id",
         "the model is not on this machine under that name",
@@ -279,7 +283,8 @@ TABLE: tuple[Advice, ...] = (
     ),
     _row(
         "wrong_setting",
-        r"max_num_batched_tokens \((\d+)\) (?:is smaller than max_model_len|must be greater than or equal to max_num_seqs)"
+        r"max_num_batched_tokens \((\d+)\) (?:is smaller than max_model_len|must be greater than or equal to "
+        r"max_num_seqs)"
         r" \((\d+)\)",
         "max_num_batched_tokens ({1}) is smaller than {2}, which it must reach",
         "raise max_num_batched_tokens to {2}, or leave chunked prefill on",
@@ -322,7 +327,7 @@ def _explain_line(line: str) -> Explanation | None:
 
 
 def explain_log(lines: Sequence[str], returncode: int | None = None) -> Explanation:
-    """Return why a start failed. `returncode` is that of the child, negative for a signal, None if it still ran."""
+    """Return why a start failed. `returncode` is the child's, negative for a signal, None if it still ran."""
     cause_lines = [line for line in lines if not WRAPPERS.search(line)]
     errors = [line for line in cause_lines if _ERROR_LINE.search(line)]
     for line in [*reversed(errors), *reversed(cause_lines)]:

@@ -1,6 +1,7 @@
 """`vllm bench serve` as a child: run it, follow it, read its result file, and work out a point.
 
-The exit code is 0 even when every request failed and the printed text is not for machines, so the file decides.
+The exit code is 0 even when every request failed and the printed text is not for machines, so the file
+decides.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ def run_load(
     on_progress: Callable[[int, int | None], None],
     on_tick: Callable[[], None],
 ) -> Measured:
-    """Run one load to its end. Raises `LoadFailed`, or `Stopped` with the child still to be ended by `children`."""
+    """Run one load to its end. Raises `LoadFailed`, or `Stopped` with the child left to `children`."""
     log = children.folder / f"load-{name}.log"
     result = children.folder / "bench" / f"{name}.json"
     environment = quiet_environment(children.folder, children.run_id) | extra_environment
@@ -256,7 +257,7 @@ def make_point(
     warmups: int,
     watched: Watched,
 ) -> Point:
-    """Work out a point from the load tool's result file. Raises `LoadFailed` when not one request was completed."""
+    """Work out a point from the load tool's result file. Raises `LoadFailed` when none was answered."""
     requests = completed_requests(raw)
     errors = tuple(
         dict.fromkeys(str(error).strip().splitlines()[-1][:200] for error in raw["errors"] if error)

@@ -103,7 +103,7 @@ class Seen(Frozen):
 
 
 Look = Callable[[Seen], tuple[bool | str | None, str]]
-"""Return the value in force (True/False, or text to compare; None: not visible) and the words that show it."""
+"""Return the value in force (True, False or text; None: not visible) and the words that show it."""
 
 
 def _of(section: str, key: str) -> Look:
@@ -239,7 +239,7 @@ def _is_on(value: bool | str, expected: str | None) -> bool:
 
 
 def strategies_seen(wanted: Iterable[WantedStrategy], seen: Seen) -> tuple[StrategySeen, ...]:
-    """Say of each strategy whether the server shows it in force. The decision does not change what is seen."""
+    """Say of each strategy whether the server shows it in force. The decision plays no part."""
     rows = []
     for strategy in wanted:
         look = LOOKS.get(strategy.id)

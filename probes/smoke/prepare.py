@@ -16,7 +16,8 @@ from pathlib import Path
 from probes.errors import ProbeError
 from probes.smoke.children import free_port
 from probes.smoke.http import is_loopback
-from probes.smoke.plan import ModelFacts, SmokePlan, SmokeRequest, VllmTool, make_plan
+from probes.smoke.plan import ModelFacts, SmokePlan, SmokeRequest, VllmTool
+from probes.smoke.planning import make_plan
 
 RESULT_NAME = "smoke.json"
 METADATA_TIMEOUT_S = 30

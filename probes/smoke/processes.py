@@ -1,8 +1,9 @@
 """Children that never outlive us: found, ended, and proved gone. Standard library only; Linux's /proc.
 
-A process counts as ours when it is in a session that one of our children leads (known by number and start time), or
-when its environment carries our run id. Some programs overwrite their environment area with a title, so the session is
-the first sign and the run id the second. A zombie counts as gone: only its parent can remove it.
+A process counts as ours when it is in a session that one of our children leads (known by number and start
+time), or when its environment carries our run id. Some programs overwrite their environment area with a
+title, so the session is the first sign and the run id the second. A zombie counts as gone: only its parent
+can remove it.
 
 The watchdog uses this module too, so it must stay quick to import.
 """
@@ -34,7 +35,7 @@ PRIVATE_PREFIX = "selwiz-"
 
 @dataclass(frozen=True)
 class Process:
-    """One entry of /proc. `started` is in clock ticks since boot and tells a reused number from the first one."""
+    """One entry of /proc. `started`, in clock ticks since boot, tells a reused number from the first one."""
 
     pid: int
     state: str
@@ -136,8 +137,9 @@ def ours(run_id: str, sessions: Iterable[Session]) -> tuple[Process, ...]:
 def _same_session(member: Process, leader_started: int) -> bool:
     """Whether a session number still means our session.
 
-    The number is not given to another process while the session has members. After all of them were gone it may be,
-    and then its leader started later; if that leader is gone too, only a member that is vLLM's counts.
+    The number is not given to another process while the session has members. After all of them were gone it
+    may be, and then its leader started later; if that leader is gone too, only a member that is vLLM's
+    counts.
     """
     leader = read_process(member.session)
     if leader is not None:
@@ -162,7 +164,7 @@ def _signal(found: Iterable[Process], number: int) -> None:
 def end_all(
     run_id: str, sessions: tuple[Session, ...], *, term_s: float = TERM_GRACE_S, kill_s: float = KILL_GRACE_S
 ) -> tuple[Process, ...]:
-    """End every process of a run: SIGTERM, wait, SIGKILL, wait. Return what is still alive (normally nothing)."""
+    """End every process of a run: SIGTERM, wait, SIGKILL, wait. Return what is still alive."""
     for number, grace_s in ((signal.SIGTERM, term_s), (signal.SIGKILL, kill_s)):
         deadline = time.monotonic() + grace_s
         signalled: set[int] = set()
@@ -204,7 +206,7 @@ def _in_use(names: set[str]) -> set[str]:
 
 
 def remove_new_segments(before: Iterable[str]) -> tuple[str, ...]:
-    """Remove segments that are newer than `before`, belong to this user and nobody uses; return their names."""
+    """Remove segments newer than `before` that belong to this user and nobody uses; return their names."""
     known = set(before)
     candidates = {name for name in shm_names() if name not in known and name.startswith(SHM_PREFIXES)}
     removed = []
@@ -271,7 +273,7 @@ def leftovers(state_dir: Path) -> tuple[Leftover, ...]:
 
 
 def end_leftovers(found: Iterable[Leftover]) -> tuple[str, ...]:
-    """End what those runs left and remove their folders; return a sentence for each thing that could not be."""
+    """End what those runs left and remove their folders; return a sentence for each failure."""
     problems = []
     for leftover in found:
         content = leftover.details

@@ -1,4 +1,4 @@
-"""What is private in kept text and how it is taken out: home, host and user names, keys, GPU UUIDs, addresses."""
+"""Takes private parts out of kept text: home, host and user names, keys, GPU UUIDs, addresses."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """One `vllm serve` as our child: start, phases, readiness, and an orderly end.
 
-Stopping follows what was seen of vLLM 0.32: SIGTERM to the API server stops it in order within its shutdown timeout
-once it is ready, is sometimes swallowed during start-up, and SIGKILL of the API server alone orphans the engine. So the
-process group follows, and then whatever of the run still lives.
+Stopping follows what was seen of vLLM 0.32: SIGTERM to the API server stops it in order within its shutdown
+timeout once it is ready, is sometimes swallowed during start-up, and SIGKILL of the API server alone
+orphans the engine. So the process group follows, and then whatever of the run still lives.
 """
 
 from __future__ import annotations

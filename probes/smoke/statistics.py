@@ -1,8 +1,8 @@
 """What a handful of requests can say about a percentile: pure functions, exact binomial sums.
 
 The formulas are distribution-free order statistics: with n independent requests the number of requests below
-the p-quantile is binomial. Sums are exact rationals, so no result depends on floating point. Requests that are
-batched together are not independent: true intervals are wider, which the document says.
+the p-quantile is binomial. Sums are exact rationals, so no result depends on floating point. Requests that
+are batched together are not independent: true intervals are wider, which the document says.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def percentile_if_claimed(values: Sequence[float], percentile: float) -> float |
 
 
 def interval_of(values: Sequence[float], percentile: float) -> tuple[float | None, float | None]:
-    """Return the two-sided 95 % rank interval of a percentile as values; None for an end that does not exist."""
+    """Return the two-sided 95 % rank interval of a percentile as values, None for an end it lacks."""
     lower, upper = rank_interval(len(values), percentile)
     ordered = sorted(values)
     return (
@@ -139,7 +139,7 @@ def interval_of(values: Sequence[float], percentile: float) -> tuple[float | Non
 
 
 def error_rate_bound(n: int, alpha: float = 0.05) -> float:
-    """Return the one-sided upper bound of the error rate after 0 errors in n requests: 1 - alpha ** (1 / n)."""
+    """Return the upper bound of the error rate after 0 errors in n requests: 1 - alpha ** (1 / n)."""
     return float(1 - alpha ** (1 / n))
 
 
@@ -156,7 +156,7 @@ def halves_agree(values_in_time_order: Sequence[float], limit: float = STEADY_LI
 
 
 def requests_to_send(concurrency: int, percentiles: Sequence[float]) -> int:
-    """Return how many requests to measure: 10 per concurrent caller, at least 72, at least what a ceiling needs."""
+    """Return how many requests to measure: 10 per caller, at least 72, at least what a ceiling needs."""
     return max(10 * concurrency, 72, *(requests_needed(percentile) for percentile in percentiles), 0)
 
 

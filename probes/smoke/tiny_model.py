@@ -1,7 +1,7 @@
 """A model of a few megabytes and a small tokenizer, both our own, for machines without the real weights.
 
-The tokenizer is made with the `tokenizers` library, which belongs to vLLM's interpreter, so it is made by a child in
-that interpreter. Nothing is downloaded.
+The tokenizer is made with the `tokenizers` library, which belongs to vLLM's interpreter, so it is made by a
+child in that interpreter. Nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def write_tokenizer(folder: Path, interpreter: Path) -> None:
         reason = made.stderr.strip().splitlines()[-1:] or ["no reason given"]
         raise ProbeError(
             f"no tokenizer could be made: {reason[0]}",
-            "the library `tokenizers` comes with vLLM: install vLLM anew, or name its interpreter with --vllm",
+            "the library `tokenizers` comes with vLLM: install vLLM anew, or name its Python with --vllm",
         )
     configuration = {
         "tokenizer_class": "PreTrainedTokenizerFast",

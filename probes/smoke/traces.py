@@ -1,8 +1,9 @@
 """The load as trace files for `vllm bench serve --dataset-name timed_trace`.
 
-One JSON object a line: `timestamp`, `input_length`, `output_length` and `hash_ids`. Each id stands for `CHUNK_TOKENS`
-tokens drawn from the id alone (Python's string hash, so PYTHONHASHSEED is fixed): lists that begin alike give prompts
-that begin alike. Lengths are exact. See TimedTrace in vLLM 0.32.0 benchmarks/datasets.
+One JSON object a line: `timestamp`, `input_length`, `output_length` and `hash_ids`. Each id stands for
+`CHUNK_TOKENS` tokens drawn from the id alone (Python's string hash, so PYTHONHASHSEED is fixed): lists that
+begin alike give prompts that begin alike. Lengths are exact. See TimedTrace in vLLM 0.32.0
+benchmarks/datasets.
 """
 
 from __future__ import annotations
@@ -42,10 +43,10 @@ class _Ids:
 def make_trace(workload: Workload, requests: int, *, seed: int, run: int) -> tuple[TraceRequest, ...]:
     """Return `requests` requests of exactly the asked lengths.
 
-    All prompts begin with the shared prefix (in whole chunks). With turns, a task is a row of calls: call t repeats
-    the first (t - 1) / turns of the rest and adds to it; what is left of the prompt is new, so that every prompt has
-    the asked length while the repeated part grows. The calls of one turn of all tasks come before the next turn, so
-    that what a call repeats has been sent before.
+    All prompts begin with the shared prefix (in whole chunks). With turns, a task is a row of calls: call t
+    repeats the first (t - 1) / turns of the rest and adds to it; what is left of the prompt is new, so that
+    every prompt has the asked length while the repeated part grows. The calls of one turn of all tasks come
+    before the next turn, so that what a call repeats has been sent before.
     """
     ids = _Ids(seed, run)
     chunks = -(-workload.input_tokens // CHUNK_TOKENS)

@@ -1,7 +1,8 @@
 """Ends a run's children when selwiz itself dies, even by SIGKILL.
 
-`python -P -m probes.smoke.watchdog RUN_FILE` reads its standard input, a pipe that only selwiz holds. The pipe closes
-when selwiz ends, for whatever reason. The line "done" before that means that everything was cleaned up in order.
+`python -P -m probes.smoke.watchdog RUN_FILE` reads its standard input, a pipe that only selwiz holds. The
+pipe closes when selwiz ends, for whatever reason. The line "done" before that means that everything was
+cleaned up in order.
 """
 
 from __future__ import annotations
