@@ -117,10 +117,16 @@ TABLE: tuple[Advice, ...] = (
     ),
     _row(
         "kv_room",
-        r"at least one request with the model'?s'? max seq len \((\d+)\).*?"
-        r"(?:estimated maximum model length is (\d+)|larger than the available)",
+        r"at least one request with the model'?s'? max seq len \((\d+)\).*"
+        r"estimated maximum model length is (\d+)",
         "the cache has no room for one request of {1} tokens",
-        "shorten max_model_len (vLLM estimates {2} tokens), use an fp8 cache, or more GPUs",
+        "shorten max_model_len (vLLM estimates that {2} tokens fit), use an fp8 cache, or more GPUs",
+    ),
+    _row(
+        "kv_room",
+        r"at least one request with the model'?s'? max seq len \((\d+)\)",
+        "the cache has no room for one request of {1} tokens",
+        "shorten max_model_len, use an fp8 cache, or more GPUs",
     ),
     _row(
         "kv_room",

@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
+from itertools import accumulate
 from typing import Literal
 
 Verdict = Literal["supported", "not_supported", "contradicted", "not_claimed"]
@@ -29,15 +30,17 @@ def as_fraction(percentile: float) -> Fraction:
     return fraction
 
 
+def _terms(n: int, first: int, last: int, p: Fraction) -> int:
+    """Return P(first <= Bin(n, p) <= last) * denominator**n, an integer."""
+    hit, miss = p.numerator, p.denominator - p.numerator
+    return sum(math.comb(n, k) * hit**k * miss ** (n - k) for k in range(first, last + 1))
+
+
 @cache
 def _cumulative(n: int, numerator: int, denominator: int) -> tuple[int, ...]:
     """Return the integers P(Bin(n, p) <= k) * denominator**n for k = 0..n."""
-    complement = denominator - numerator
-    total, out = 0, []
-    for k in range(n + 1):
-        total += math.comb(n, k) * numerator**k * complement ** (n - k)
-        out.append(total)
-    return tuple(out)
+    p = Fraction(numerator, denominator)
+    return tuple(accumulate(_terms(n, k, k, p) for k in range(n + 1)))
 
 
 def binomial_at_most(k: int, n: int, p: Fraction) -> Fraction:
@@ -46,7 +49,10 @@ def binomial_at_most(k: int, n: int, p: Fraction) -> Fraction:
         return Fraction(0)
     if k >= n:
         return Fraction(1)
-    return Fraction(_cumulative(n, p.numerator, p.denominator)[k], p.denominator**n)
+    whole = p.denominator**n
+    if k < n // 2:  # the shorter of the two sums
+        return Fraction(_terms(n, 0, k, p), whole)
+    return Fraction(whole - _terms(n, k + 1, n, p), whole)
 
 
 def rank_interval(n: int, percentile: float, alpha: Fraction = ALPHA) -> tuple[int | None, int | None]:
