@@ -1,5 +1,6 @@
 """Where each value comes from: the source words of the document, and the order in which sources win."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -44,3 +45,10 @@ class Origin(BaseModel):
 
 
 MISSING = Origin(layer="missing")
+
+
+def origin_of(origins: Mapping[str, Origin], key: str) -> Origin:
+    """Where the value of `key` comes from; of a table of values (`engine.options[0].scores`), its first one."""
+    if key in origins:
+        return origins[key]
+    return next((origin for place, origin in origins.items() if place.startswith(f"{key}.")), MISSING)
