@@ -1,0 +1,1 @@
+"""The short measurement of a running runtime: plan, serve, load, read, stop."""

@@ -1,0 +1,165 @@
+"""What a handful of requests can say about a percentile: pure functions, exact binomial sums.
+
+The formulas are distribution-free order statistics: with n independent requests the number of requests below
+the p-quantile is binomial. Sums are exact rationals, so no result depends on floating point. Requests that are
+batched together are not independent: true intervals are wider, which the document says.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cache
+from typing import Literal
+
+Verdict = Literal["supported", "not_supported", "contradicted", "not_claimed"]
+
+ALPHA = Fraction(1, 20)
+"""One-sided error probability of every verdict."""
+STEADY_LIMIT = 0.20
+"""Greatest relative difference of the halves' medians of a steady run."""
+
+
+def as_fraction(percentile: float) -> Fraction:
+    """Return a percentile such as 95 or 99.9 as an exact probability. Raises ValueError outside (0, 100)."""
+    fraction = Fraction(str(percentile)) / 100
+    if not 0 < fraction < 1:
+        raise ValueError(f"a percentile lies between 0 and 100, not {percentile}")
+    return fraction
+
+
+@cache
+def _cumulative(n: int, numerator: int, denominator: int) -> tuple[int, ...]:
+    """Return the integers P(Bin(n, p) <= k) * denominator**n for k = 0..n."""
+    complement = denominator - numerator
+    total, out = 0, []
+    for k in range(n + 1):
+        total += math.comb(n, k) * numerator**k * complement ** (n - k)
+        out.append(total)
+    return tuple(out)
+
+
+def binomial_at_most(k: int, n: int, p: Fraction) -> Fraction:
+    """Return P(Bin(n, p) <= k), exactly."""
+    if k < 0:
+        return Fraction(0)
+    if k >= n:
+        return Fraction(1)
+    return Fraction(_cumulative(n, p.numerator, p.denominator)[k], p.denominator**n)
+
+
+def rank_interval(n: int, percentile: float, alpha: Fraction = ALPHA) -> tuple[int | None, int | None]:
+    """Return the ranks (from 1) of the two-sided 1 - alpha interval of a percentile; None where none exists.
+
+    l is the largest rank with P(B <= l - 1) <= alpha / 2, u the smallest with P(B <= u - 1) >= 1 - alpha / 2,
+    B ~ Bin(n, p).
+    """
+    p = as_fraction(percentile)
+    if n < 1:
+        return None, None
+    cumulative = _cumulative(n, p.numerator, p.denominator)
+    whole = p.denominator**n
+    low_limit, high_limit = alpha / 2 * whole, (1 - alpha / 2) * whole
+    lower = max((rank for rank in range(1, n + 1) if cumulative[rank - 1] <= low_limit), default=None)
+    upper = min((rank for rank in range(1, n + 1) if cumulative[rank - 1] >= high_limit), default=None)
+    return lower, upper
+
+
+@cache
+def requests_needed(percentile: float, over: int = 0, alpha: Fraction = ALPHA) -> int:
+    """Return the least n at which `over` requests above a ceiling still support it.
+
+    That is the least n with P(Bin(n, 1-p) <= over) <= alpha.
+    """
+    miss = 1 - as_fraction(percentile)
+    low, high = over + 1, over + 2
+    while binomial_at_most(over, high, miss) > alpha:
+        low, high = high, high * 2
+    while low < high:  # the probability falls with n
+        middle = (low + high) // 2
+        if binomial_at_most(over, middle, miss) > alpha:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def two_sided_requests(percentile: float, alpha: Fraction = ALPHA) -> int:
+    """Return the least n at which a percentile's rank interval has an upper end: p**n <= alpha / 2."""
+    p = as_fraction(percentile)
+    n = 1
+    while p**n > alpha / 2:
+        n += 1
+    return n
+
+
+def verdict(over: int, n: int, percentile: float, alpha: Fraction = ALPHA) -> Verdict:
+    """Test "the percentile lies at or below the ceiling" with `over` of `n` requests above it, one-sided.
+
+    Supported when P(Bin(n, 1-p) <= over) <= alpha; contradicted when P(Bin(n, 1-p) >= over) <= alpha; else
+    not supported. Below the least n of the percentile nothing is claimed.
+    """
+    if not 0 <= over <= n:
+        raise ValueError(f"{over} of {n} requests cannot be over a ceiling")
+    miss = 1 - as_fraction(percentile)
+    if n < requests_needed(percentile, 0, alpha):
+        return "not_claimed"
+    if binomial_at_most(over, n, miss) <= alpha:
+        return "supported"
+    if 1 - binomial_at_most(over - 1, n, miss) <= alpha:
+        return "contradicted"
+    return "not_supported"
+
+
+def percentile_of(values: Sequence[float], percentile: float) -> float | None:
+    """Return the percentile, interpolated linearly as numpy does; None if there is no value."""
+    if not values:
+        return None
+    ordered = sorted(values)
+    position = (len(ordered) - 1) * percentile / 100
+    below = math.floor(position)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
+
+
+def percentile_if_claimed(values: Sequence[float], percentile: float) -> float | None:
+    """Return the percentile when n reaches the least n of its one-sided 95 % statement, else None."""
+    return percentile_of(values, percentile) if len(values) >= requests_needed(percentile) else None
+
+
+def interval_of(values: Sequence[float], percentile: float) -> tuple[float | None, float | None]:
+    """Return the two-sided 95 % rank interval of a percentile as values; None for an end that does not exist."""
+    lower, upper = rank_interval(len(values), percentile)
+    ordered = sorted(values)
+    return (
+        None if lower is None else ordered[lower - 1],
+        None if upper is None else ordered[upper - 1],
+    )
+
+
+def error_rate_bound(n: int, alpha: float = 0.05) -> float:
+    """Return the one-sided upper bound of the error rate after 0 errors in n requests: 1 - alpha ** (1 / n)."""
+    return float(1 - alpha ** (1 / n))
+
+
+def halves_agree(values_in_time_order: Sequence[float], limit: float = STEADY_LIMIT) -> bool:
+    """Whether the medians of the first and the second half differ by at most `limit` of the smaller one."""
+    half = len(values_in_time_order) // 2
+    if half == 0:
+        return True
+    first = percentile_of(values_in_time_order[:half], 50)
+    second = percentile_of(values_in_time_order[-half:], 50)
+    if first is None or second is None:
+        return True
+    return abs(first - second) <= limit * min(first, second)
+
+
+def requests_to_send(concurrency: int, percentiles: Sequence[float]) -> int:
+    """Return how many requests to measure: 10 per concurrent caller, at least 72, at least what a ceiling needs."""
+    return max(10 * concurrency, 72, *(requests_needed(percentile) for percentile in percentiles), 0)
+
+
+def warmups_to_send(concurrency: int) -> int:
+    """Return how many requests to send and throw away first: two per concurrent caller, at least four."""
+    return max(2 * concurrency, 4)
