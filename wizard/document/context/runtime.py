@@ -1,0 +1,175 @@
+"""Section 2, the runtime decision, but for hardware (`hardware`) and measurement (`measurement`)."""
+
+from wizard.document import formats
+from wizard.document.context import strategies
+from wizard.document.context.common import Context, Row, answer, facts, row, said, source, sources
+from wizard.document.markdown import NOT_GIVEN, Table
+from wizard.selection import Selection
+
+
+def runtime(selection: Selection) -> Context:
+    """Everything that 2.1, 2.3, 2.4 and 2.6 to 2.10 say."""
+    return {
+        "product": answer(selection, "runtime.product"),
+        "version": said(selection, "runtime.version"),
+        "owner": said(selection, "runtime.owner"),
+        "products": _products(selection),
+        "load": _load(selection),
+        "configuration": strategies.configuration(selection),
+        "security": _security(selection),
+        "operations": _operations(selection),
+        "options": _options(selection),
+        "ceilings_given": any(
+            answer(selection, f"runtime.ceilings.{name}") is not None for name in ("ttft_ms", "tpot_ms", "e2e_ms")
+        ),
+        "concurrency": said(selection, "runtime.workload.concurrency"),
+    }
+
+
+def _products(selection: Selection) -> Table:
+    rows = []
+    if selection.machine is not None:
+        for found in selection.machine.runtimes:
+            build = f"{found.build} build" + (f", CUDA {found.cuda_major}" if found.cuda_major else "")
+            rows.append(
+                (f"{found.product}, found", found.version, f"{found.distribution}, {build}", "Python package", "probe")
+            )
+    smoke = selection.smoke
+    if smoke is not None:
+        how = "already running" if smoke.mode == "endpoint" else "started by selwiz for the run"
+        rows.append(
+            (
+                f"{smoke.runtime.product}, measured",
+                formats.value(smoke.runtime.version),
+                f"{smoke.runtime.build} build" if smoke.runtime.build else NOT_GIVEN,
+                how,
+                "measured RUN-1",
+            )
+        )
+    keys = tuple(f"runtime.{name}" for name in ("product", "version", "image", "installed_how"))
+    product, version, image, how = (said(selection, key) for key in keys)
+    rows.append((f"{product}, proposed", version, image, how, sources(selection, *keys)))
+    return Table(("Runtime", "Version", "Image or wheel", "How installed", "Source"), tuple(rows))
+
+
+def _load(selection: Selection) -> Table:
+    given = selection.answers.runtime
+    percentile = given.ceilings.percentile
+    calls = said(selection, "runtime.workload.concurrency")
+    rows = [
+        (
+            name,
+            NOT_GIVEN if limit is None else f"{formats.limit_ms(limit)} ms",
+            NOT_GIVEN if percentile is None else f"p{percentile}",
+            calls,
+            sources(
+                selection,
+                f"runtime.ceilings.{key}",
+                "runtime.ceilings.percentile",
+                "runtime.workload.concurrency",
+            ),
+        )
+        for name, key, limit in (
+            ("TTFT", "ttft_ms", given.ceilings.ttft_ms),
+            ("TPOT", "tpot_ms", given.ceilings.tpot_ms),
+            ("E2E", "e2e_ms", given.ceilings.e2e_ms),
+        )
+    ]
+    load = given.workload
+    if load.task_seconds is not None and load.calls_per_task is not None:
+        limit = formats.number(load.task_seconds * 1000 / load.calls_per_task, 0)
+        worked = f"{formats.number(load.task_seconds)} s a task / {load.calls_per_task} calls = {limit} ms a call"
+        rows.append(("E2E, worked out", worked, "not applicable", "not applicable", "derived F-9"))
+    for name, key in (
+        ("Workload profile", "profile"),
+        ("Prompt tokens per call", "input_tokens"),
+        ("Prompt tokens shared by all calls", "shared_prefix_tokens"),
+        ("Output tokens per call", "output_tokens"),
+        ("Turns per conversation", "turns"),
+        ("Calls per year", "calls_per_year"),
+        ("Users in the peak hour", "users_peak_hour"),
+        ("Tasks per user and hour", "tasks_per_user_hour"),
+        ("Model calls per task", "calls_per_task"),
+        ("Seconds per call", "call_seconds"),
+        ("Peak factor", "peak_factor"),
+    ):
+        field = f"runtime.workload.{key}"
+        if answer(selection, field) is None and key in _WORKING_OUT:
+            continue
+        per_call = calls if key in _PER_CALL else "not applicable"
+        rows.append((name, said(selection, field), "mean" if key in _PER_CALL else "not applicable", per_call, source(selection, field)))
+    if load.calls_per_year is not None and load.output_tokens is not None:
+        tokens = f"{formats.number(load.calls_per_year * load.output_tokens)} output tokens a year"
+        rows.append(("Annual volume", tokens, "not applicable", "not applicable", "derived F-8"))
+    return Table(("Metric", "Ceiling or target", "Percentile", "Concurrency", "Source"), tuple(rows))
+
+
+_WORKING_OUT = frozenset({"users_peak_hour", "tasks_per_user_hour", "calls_per_task", "call_seconds", "peak_factor"})
+_PER_CALL = frozenset({"input_tokens", "shared_prefix_tokens", "output_tokens"})
+
+
+def _security(selection: Selection) -> Table:
+    return facts(
+        selection,
+        (
+            ("Which address does it listen on, and who calls it?", "runtime.security.listening"),
+            ("How are callers authenticated?", "runtime.security.authentication"),
+            ("Which paths are open, and what is encrypted?", "runtime.security.open_paths"),
+            ("How many tenants share it, and what separates them?", "runtime.security.tenants"),
+            ("Which traffic leaves it?", "runtime.security.outbound"),
+            ("Remote code, development mode, media addresses?", "runtime.security.remote_code"),
+            ("Are prompts and answers logged, and for how long?", "runtime.security.logging"),
+            ("How fast do security releases arrive?", "runtime.security.patches"),
+            ("Which tools may the agent call?", "runtime.security.agent_tools"),
+            ("Where is the data allowed to be?", "engine.data_class"),
+        ),
+        first="Question",
+    ).renamed("Value", "Answer")
+
+
+def _operations(selection: Selection) -> Table:
+    rows: list[Row] = [
+        row(selection, "Serving replicas", "runtime.layout.replicas"),
+        row(selection, "Spare replicas", "runtime.layout.spare_replicas"),
+        _gpus_in_all(selection),
+    ]
+    capacity = selection.smoke.capacity if selection.smoke else None
+    if capacity is not None:
+        held = "" if capacity.kind == "edge" else "at least "
+        rows.append(
+            ("Capacity of one replica", f"{held}{formats.number(capacity.concurrency)} concurrent calls", "measured RUN-1")
+        )
+    rows += facts(
+        selection,
+        (
+            ("Availability target", "runtime.operations.availability"),
+            ("Service hours and repair", "runtime.operations.service_hours"),
+            ("Loss of a node", "runtime.operations.node_loss"),
+            ("Cold start", "runtime.operations.cold_start"),
+            ("Overload", "runtime.operations.overload"),
+            ("Upgrade and roll back", "runtime.operations.upgrade"),
+            ("On call", "runtime.operations.on_call"),
+            ("Alerts", "runtime.operations.alerts"),
+            ("Launch gate", "runtime.operations.launch_gate"),
+        ),
+    ).rows  # type: ignore[arg-type]
+    return Table(("Item", "Value", "Source"), tuple(rows))
+
+
+def _gpus_in_all(selection: Selection) -> Row:
+    given = selection.answers.runtime
+    serving, spare, each = given.layout.replicas, given.layout.spare_replicas, given.hardware.gpus_per_replica
+    if serving is None or spare is None or each is None:
+        return "GPUs in all", NOT_GIVEN, "missing"
+    total = formats.number((serving + spare) * each)
+    return "GPUs in all", f"({serving} + {spare}) × {each} = {total}", "derived F-6"
+
+
+def _options(selection: Selection) -> Table | None:
+    options = selection.answers.runtime.options
+    if not options:
+        return None
+    return Table(
+        ("Runtime option", "Rejected because"),
+        tuple((option.name or NOT_GIVEN, option.rejected_because or NOT_GIVEN) for option in options),
+    )
