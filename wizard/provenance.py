@@ -8,14 +8,16 @@ from pydantic import BaseModel, ConfigDict
 SourceWord = Literal["missing", "default", "answer", "catalogue", "probe", "measured", "derived", "tool"]
 
 #: Where a value was taken from; the first that has one wins. `flag`, `answers` and `session` are all answers of a person.
-Layer = Literal["flag", "answers", "session", "probe", "default", "missing"]
-PRECEDENCE: tuple[Layer, ...] = ("flag", "answers", "session", "probe", "default", "missing")
+#: `derived` is worked out from other answers (the E2E ceiling from the time a task may take).
+Layer = Literal["flag", "answers", "session", "probe", "derived", "default", "missing"]
+PRECEDENCE: tuple[Layer, ...] = ("flag", "answers", "session", "probe", "derived", "default", "missing")
 
 _WORDS: dict[Layer, SourceWord] = {
     "flag": "answer",
     "answers": "answer",
     "session": "answer",
     "probe": "probe",
+    "derived": "derived",
     "default": "default",
     "missing": "missing",
 }

@@ -14,6 +14,7 @@ from wizard.answers import Answers
 from wizard.budget import EngineLine, RuntimeLine
 from wizard.finding import Finding
 from wizard.launch import Launch
+from wizard.open_answers import OpenAnswer
 from wizard.provenance import MISSING, Origin, SourceWord
 
 
@@ -38,17 +39,6 @@ class EvidenceFile(BaseModel):
     sha256: str
     when: str
     command: str
-
-
-class OpenAnswer(BaseModel):
-    """An answer that nobody has given yet, with the person and the day it is waited for, where known."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    key: str
-    title: str
-    owner: str | None
-    due: datetime.date | None
 
 
 class Selection(BaseModel):
@@ -87,13 +77,13 @@ class Selection(BaseModel):
 
     def source(self, *keys: str) -> SourceWord:
         """The source word of a cell made from these answers: the weakest of theirs."""
-        order: tuple[SourceWord, ...] = ("missing", "default", "answer", "probe")
+        order: tuple[SourceWord, ...] = ("missing", "default", "answer", "derived", "probe")
         words = [self.origin(key).word for key in keys]
         return min(words, key=order.index)
 
 
 def to_json(selection: Selection) -> str:
-    """The selection file: the same selection gives the same bytes (sorted keys, two spaces, final newline)."""
+    """The selection file: the same selection gives the same bytes (sorted keys, final newline)."""
     data = selection.model_dump(mode="json")
     return json.dumps(data, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
 

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from wizard.answers.budget import Budget, EngineBudget, Item, RuntimeBudget
 from wizard.answers.engine import Engine, EngineOption, Model, StrategyAnswer
-from wizard.answers.field import NumberText, Table
+from wizard.answers.field import NumberText, Table, Text, ask
 from wizard.answers.governance import Governance
 from wizard.answers.project import Project
 from wizard.answers.runtime import Runtime
@@ -37,6 +37,9 @@ class Answers(Table):
     """Everything a person said about one selection."""
 
     schema_version: Literal[1] = 1
+    answered_by: Text | None = ask(
+        "Answered by", "The colleague who filled this file; every value keeps the name."
+    )
     project: Project = Field(default_factory=Project)
     engine: Engine = Field(default_factory=Engine)
     runtime: Runtime = Field(default_factory=Runtime)

@@ -182,6 +182,8 @@ class Engine(Table):
         description="The optimisation ideas that were considered: adopt, defer or reject, each with its reason.",
         json_schema_extra={"unit": None, "advanced": False},
     )
-    gates: tuple[Gate, ...] = rows("Gates", "Pass-or-fail conditions, checked before scoring.")
-    criteria: tuple[Criterion, ...] = rows("Criteria", "What the remaining options are scored on.")
+    gates: tuple[Gate, ...] = rows("Gates", "Pass-or-fail conditions, checked before scoring.", advanced=True)
+    criteria: tuple[Criterion, ...] = rows(
+        "Criteria", "What the remaining options are scored on.", advanced=True
+    )
     options: tuple[EngineOption, ...] = rows("Engine options", "The designs that were considered.")

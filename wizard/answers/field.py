@@ -76,10 +76,10 @@ def ask(title: str, why: str, *, unit: str | None = None, advanced: bool = False
     )
 
 
-def rows(title: str, why: str) -> Any:
-    """Declare a list of tables, such as `[[engine.models]]`; empty means not given."""
+def rows(title: str, why: str, *, advanced: bool = False) -> Any:
+    """Declare a list, such as `[[engine.models]]`; empty means not given, and is open unless it is `advanced`."""
     return Field(
-        default=(), title=title, description=why, json_schema_extra={"unit": None, "advanced": False}
+        default=(), title=title, description=why, json_schema_extra={"unit": None, "advanced": advanced}
     )
 
 

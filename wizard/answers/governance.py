@@ -66,7 +66,9 @@ class Governance(Table):
         "Approvals", "The signatures the document needs, each with what it covers."
     )
     risks: tuple[Risk, ...] = rows("Risks", "What may go wrong, with an owner.")
-    assumptions: tuple[Assumption, ...] = rows("Assumptions", "What is taken as true, with an owner.")
+    assumptions: tuple[Assumption, ...] = rows(
+        "Assumptions", "What is taken as true, with an owner.", advanced=True
+    )
     open_questions: tuple[OpenQuestion, ...] = rows(
-        "Open questions", "What is not decided, with an owner and a date."
+        "Open questions", "What is not decided, with an owner and a date.", advanced=True
     )

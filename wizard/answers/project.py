@@ -48,7 +48,7 @@ class Project(Table):
         "Review by", "The day on which the selection is looked at again even if nothing changed."
     )
     related: tuple[Text, ...] = rows(
-        "Related documents", "Other selections and papers a reader needs beside this one."
+        "Related documents", "Other selections and papers a reader needs beside this one.", advanced=True
     )
     drivers: tuple[Driver, ...] = rows(
         "Decision drivers", "The few requirements that decide; they head the document."

@@ -178,7 +178,9 @@ class Settings(Table):
         "Reasoning parser", "Separates the reasoning of the model from its answer.", advanced=True
     )
     extra_flags: tuple[Text, ...] = rows(
-        "Further flags", "Flags of the runtime that no question covers; the rules read them too."
+        "Further flags",
+        "Flags of the runtime that no question covers; the rules read them too.",
+        advanced=True,
     )
 
 
@@ -302,5 +304,5 @@ class Runtime(Table):
     security: Security = Field(default_factory=Security)
     operations: Operations = Field(default_factory=Operations)
     options: tuple[RuntimeOption, ...] = rows(
-        "Runtime options", "Other ways to carry the load, with the reason against each."
+        "Runtime options", "Other ways to carry the load, with the reason against each.", advanced=True
     )

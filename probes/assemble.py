@@ -1,0 +1,301 @@
+"""Makes the driver, the GPUs, their links and the problems out of what the NVML child said."""
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from probes.child import Event, Walked
+from probes.machine import Driver, Gpu, Host, Link, Problem
+from probes.problems import problem
+
+# Return codes of NVML, as in nvml.h, that say why nothing can be asked.
+_NO_PERMISSION, _DRIVER_NOT_LOADED, _LIBRARY_NOT_FOUND, _VERSION_MISMATCH, _UNKNOWN = 4, 9, 12, 18, 999
+
+# Chips whose memory is the computer's own, so that NVML reports none for them.
+_UNIFIED_NAMES = re.compile(r"GB10|Thor|Orin|\(nvgpu\)", re.IGNORECASE)
+
+
+@dataclass
+class _Heard:
+    """The events of all walks by what they are about; a later walk's word replaces an earlier one's."""
+
+    count: int | None = None
+    library: str | None = None
+    failed: Event | None = None
+    driver: dict[str, Event] = field(default_factory=dict)
+    gpus: dict[int, dict[str, Event]] = field(default_factory=lambda: defaultdict(dict))
+    slices: dict[int, dict[int, dict[str, Event]]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(dict))
+    )
+    no_handle: dict[int, Event] = field(default_factory=dict)
+    links: dict[tuple[int, int], Event] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class GpuSide:
+    """The part of a machine that the GPU driver told."""
+
+    driver: Driver
+    gpus: tuple[Gpu, ...]
+    links: tuple[Link, ...]
+    problems: tuple[Problem, ...]
+
+
+def assemble(walked: Walked, host: Host, timeout_s: float, library_elsewhere: Path | None = None) -> GpuSide:
+    """Make the GPU side of a machine; whatever was not heard becomes a reason, and every failure a problem.
+
+    `timeout_s` is the time limit in seconds that the walk had; `library_elsewhere` is where the driver's
+    library lies when the loader does not find it.
+    """
+    heard = _sort(walked.events)
+    problems: list[Problem] = []
+    if heard.failed is not None:
+        problems.append(_nothing_asked(heard.failed, heard.library, host, library_elsewhere))
+    stopped = _stops(walked, timeout_s, problems)
+    if heard.count == 0:
+        problems.append(_stub(heard.library) or problem("no_gpu"))
+    if heard.driver.get("cuda", {}).get("code") == _LIBRARY_NOT_FOUND:
+        problems.append(problem("no_libcuda"))
+    indices = sorted({*range(heard.count or 0), *heard.gpus, *heard.no_handle})
+    gpus = tuple(_gpu(index, heard, stopped, host, problems) for index in indices)
+    return GpuSide(_driver(heard, host, stopped), gpus, _links(heard), tuple(problems))
+
+
+def _sort(events: list[Event]) -> _Heard:
+    heard = _Heard()
+    for event in events:
+        match event:
+            case {"event": "reading", "gpu": None, "field": name}:
+                heard.driver[name] = event
+            case {"event": "reading", "gpu": gpu, "field": name}:
+                heard.gpus[gpu][name] = event
+            case {"event": "mig", "gpu": gpu, "index": index, "field": name}:
+                heard.slices[gpu][index][name] = event
+            case {"event": "no_handle", "gpu": gpu}:
+                heard.no_handle[gpu] = event
+            case {"event": "link", "a": a, "b": b}:
+                heard.links[a, b] = event
+            case {"event": "count", "value": count}:
+                heard.count = count
+            case {"event": "library", "path": path}:
+                heard.library = path
+            case {"event": "failed"}:
+                heard.failed = event
+    return heard
+
+
+def _reading(event: Event) -> dict[str, Any]:
+    return {"value": event["value"], "why": event["why"], "source": event["source"]}
+
+
+def _stub(library: str | None) -> Problem | None:
+    return problem("stub_library", path=library) if library and "/stubs/" in library else None
+
+
+def _nothing_asked(failed: Event, library: str | None, host: Host, elsewhere: Path | None) -> Problem:
+    """Find the sentence for a driver that could not be asked at all."""
+    code, text = failed["code"], failed["text"]
+    module = host.nvidia_module.value
+    if failed["stage"] == "import":
+        return problem("binding_missing", text=text)
+    if failed["stage"] == "binding":
+        return problem("wrong_binding", path=text)
+    if stub := _stub(library):
+        return stub
+    if code == _LIBRARY_NOT_FOUND:
+        if elsewhere is not None:
+            return problem("library_off_path", path=elsewhere, folder=elsewhere.parent)
+        if host.in_container.value:
+            return problem("no_driver_in_container")
+        return problem("no_library", module=module) if module else problem("no_driver")
+    if code == _VERSION_MISMATCH:
+        return problem("driver_mismatch", module=module or "of an unknown version")
+    if code == _UNKNOWN and host.in_container.value:
+        return problem("container_lost_gpus")
+    named = {_DRIVER_NOT_LOADED: "driver_not_loaded", _NO_PERMISSION: "no_driver_permission"}
+    if code in named:
+        return problem(named[code])
+    return problem("driver_failed", text=text.rstrip(".") or failed["why"], code=code)
+
+
+def _stops(walked: Walked, timeout_s: float, problems: list[Problem]) -> dict[int | None, str]:
+    """Tell which GPUs (None: all not yet heard) were not read because a walk hung or crashed, and why."""
+    stopped: dict[int | None, str] = {}
+    for end, gpu, call, stderr in walked.ends:
+        if end == "done":
+            continue
+        what = "The NVIDIA driver" if gpu is None else f"GPU {gpu}"
+        if end == "timeout":
+            problems.append(problem("probe_timeout", gpu, what=what, seconds=timeout_s, call=call))
+        else:
+            text = f"; {stderr}" if stderr else ""
+            problems.append(
+                problem("probe_crashed", gpu, what=what.replace("The", "the"), call=call, text=text)
+            )
+        stopped[gpu] = "timeout" if end == "timeout" else "unknown"
+    if walked.ends and walked.ends[-1][0] != "done":
+        stopped.setdefault(None, stopped[walked.ends[-1][1]])
+    return stopped
+
+
+def _driver(heard: _Heard, host: Host, stopped: dict[int | None, str]) -> Driver:
+    why = stopped.get(None, "unknown")
+    readings = {
+        name: _reading(heard.driver[name]) if name in heard.driver else {"why": why, "source": f"nvml:{call}"}
+        for name, call in (
+            ("version", "nvmlSystemGetDriverVersion"),
+            ("cuda", "nvmlSystemGetCudaDriverVersion_v2"),
+            ("nvml", "nvmlSystemGetNVMLVersion"),
+        )
+    }
+    if readings["version"].get("value") is None and host.nvidia_module.known:
+        readings["version"] = host.nvidia_module.model_dump()
+    return Driver.model_validate(readings)
+
+
+def _gpu(
+    index: int, heard: _Heard, stopped: dict[int | None, str], host: Host, problems: list[Problem]
+) -> Gpu:
+    events = heard.gpus.get(index, {})
+    readings: dict[str, Any] = {name: _reading(event) for name, event in events.items()}
+    no_handle = heard.no_handle.get(index)
+    why, source = "not_asked", "nvml"
+    if no_handle is not None:
+        why, source = no_handle["why"], no_handle["source"]
+    elif index in stopped or None in stopped:
+        why = stopped.get(index) or stopped[None]
+    absent = {"why": why, "source": source}
+    mig = {
+        "enabled": readings.pop("mig_enabled", absent),
+        "pending": readings.pop("mig_pending", absent),
+        "instances": [
+            {"index": number, **_slice_fields(fields, absent)}
+            for number, fields in sorted(heard.slices.get(index, {}).items())
+        ],
+    }
+    kind = _memory_kind(readings, mig)
+    if kind == "unified":
+        total, available = host.memory_total_bytes, host.memory_available_bytes
+        readings |= {"memory_total_bytes": total.model_dump(), "memory_free_bytes": available.model_dump()}
+    bandwidth = _bandwidth(readings, absent)
+    because = _unusable(index, events, no_handle, stopped, mig, problems)
+    return Gpu.sparse(
+        index,
+        why=why,  # type: ignore[arg-type]  # one of the reasons, as the child gave it
+        source=source,
+        **readings,
+        mig=mig,
+        memory_kind=kind,
+        memory_bandwidth_gb_s=bandwidth,
+        usable=because is None,
+        unusable_because=because,
+    )
+
+
+_SLICE_READINGS = (
+    "uuid",
+    "name",
+    "memory_total_bytes",
+    "memory_free_bytes",
+    "multiprocessor_count",
+    "gpu_instance_id",
+    "compute_instance_id",
+)
+
+
+def _slice_fields(fields: dict[str, Event], absent: dict[str, Any]) -> dict[str, Any]:
+    return {name: _reading(fields[name]) if name in fields else absent for name in _SLICE_READINGS}
+
+
+def _memory_kind(readings: dict[str, Any], mig: dict[str, Any]) -> str:
+    """Tell whose memory it is; only a chip that is known to share the computer's is called unified."""
+    if mig["enabled"].get("value"):
+        return "partition"
+    if readings.get("virtualization_mode", {}).get("value") == "vgpu_guest":
+        return "profile"
+    total = readings.get("memory_total_bytes", {})
+    none_of_its_own = total.get("why") == "not_supported" or total.get("value") == 0
+    name = readings.get("name", {}).get("value") or ""
+    return "unified" if none_of_its_own and _UNIFIED_NAMES.search(name) else "dedicated"
+
+
+def _bandwidth(readings: dict[str, Any], absent: dict[str, Any]) -> dict[str, Any]:
+    """Compute the memory bandwidth in GB/s: clock in MHz * bus width in bits / 8 * 2 / 1000 (two transfers).
+
+    It agrees with the vendor's figure within 3 % for GDDR6, GDDR6X, GDDR7, HBM2e and HBM3 cards.
+    """
+    source = "derived:max_mem_clock_mhz*memory_bus_width_bits/8*2/1000"
+    clock, width = readings.get("max_mem_clock_mhz", absent), readings.get("memory_bus_width_bits", absent)
+    for part in (clock, width):
+        if part.get("value") is None:
+            return {"why": part["why"], "source": source}
+    if not clock["value"] or not width["value"]:
+        return {"why": "unknown", "source": source}
+    return {"value": round(clock["value"] * width["value"] / 8 * 2 / 1000, 3), "source": source}
+
+
+def _unusable(
+    index: int,
+    events: dict[str, Event],
+    no_handle: Event | None,
+    stopped: dict[int | None, str],
+    mig: dict[str, Any],
+    problems: list[Problem],
+) -> str | None:
+    """Say why a runtime cannot use this GPU (None: nothing speaks against it), and note the problems."""
+    if any(event.get("corrupt") for event in events.values()):
+        problems.append(problem("corrupt_name", index))
+    found = _blocking(index, events, no_handle, mig)
+    if found is not None:
+        problems.append(found)
+        return found.message
+    if index in stopped:
+        return "It did not answer." if stopped[index] == "timeout" else "Asking it crashed the probe."
+    if None in stopped and "nvlink_speed_mb_s" not in events:
+        return "It was not read before the probe ended."
+    return None
+
+
+def _blocking(
+    index: int, events: dict[str, Event], no_handle: Event | None, mig: dict[str, Any]
+) -> Problem | None:
+    if no_handle is not None:
+        named = {"lost": "gpu_lost", "no_permission": "no_permission"}
+        if no_handle["why"] in named:
+            return problem(named[no_handle["why"]], index)
+        return problem(
+            "gpu_unreadable",
+            index,
+            text=f"{no_handle['source'].removeprefix('nvml:')} gave code {no_handle.get('code')}",
+        )
+    fabric = events.get("fabric_state", {}).get("value")
+    if fabric in ("not_started", "in_progress", "failed"):
+        return problem("fabric_not_ready", index, text=fabric.replace("_", " "))
+    if events.get("compute_mode", {}).get("value") == "prohibited":
+        return problem("compute_prohibited", index)
+    if mig["enabled"].get("value") and not mig["instances"]:
+        return problem("mig_empty", index)
+    return None
+
+
+def _links(heard: _Heard) -> tuple[Link, ...]:
+    return tuple(_link(a, b, event) for (a, b), event in sorted(heard.links.items()))
+
+
+def _link(a: int, b: int, event: Event) -> Link:
+    peer = _reading(event["peer_access"])
+    base: dict[str, Any] = {"a": a, "b": b, "peer_access": peer}
+    if event["nvlink"]:
+        count, speed = event["links"], event["speed_mb_s"]
+        return Link.model_validate(
+            base
+            | {
+                "kind": "nvlink",
+                "level": f"NV{count}" if count else "NV",
+                "gb_s": round(count * speed / 1000, 3) if count and speed else None,
+            }
+        )
+    level = event["level"]
+    return Link.model_validate(base | {"kind": "pcie" if level else "unknown", "level": level or "unknown"})

@@ -1,0 +1,134 @@
+"""Runs the NVML walk in a child process that may hang or crash, and keeps everything it said before."""
+
+import json
+import os
+import selectors
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Literal
+
+Event = dict[str, Any]
+End = Literal["done", "timeout", "crashed"]
+
+NVML_MODULE = Path(__file__).with_name("nvml.py")
+HANG_SHARE = 0.6  # a call silent for this share of the time limit hangs; the rest is for the other GPUs
+
+
+@dataclass
+class Walked:
+    """What one or more walks over the GPUs said."""
+
+    events: list[Event] = field(default_factory=list)
+    ends: list[tuple[End, int | None, str, str]] = field(default_factory=list)
+    """How each walk ended: the end, the GPU and the call it was at, the last line of its standard error."""
+
+    seconds: float = 0.0
+
+
+def walk(timeout_s: float) -> Walked:
+    """Ask NVML about everything within `timeout_s` seconds, in a child of this interpreter.
+
+    A GPU at which the child hangs or crashes is left out and the others are asked again in the time that is
+    left, so one bad GPU never hides the good ones. Never raises for what a driver does; an interpreter that
+    cannot be started ends as `crashed`.
+    """
+    started = time.monotonic()
+    walked = Walked()
+    skip: set[int] = set()
+    while True:
+        left_s = timeout_s - (time.monotonic() - started)
+        silence_s = left_s if skip else timeout_s * HANG_SHARE
+        events, end, stderr = _run(_command(skip), left_s, silence_s)
+        walked.events += events
+        at = next((event for event in reversed(events) if event["event"] == "at"), {})
+        walked.ends.append((end, at.get("gpu"), at.get("call", "start"), stderr))
+        bad = at.get("gpu")
+        left_s = timeout_s - (time.monotonic() - started)
+        if end == "done" or bad is None or bad in skip or left_s <= 0:
+            walked.seconds = time.monotonic() - started
+            return walked
+        skip.add(bad)
+
+
+def _command(skip: set[int]) -> list[str]:
+    # The file and not `-m`: it is the one that belongs to this code whatever the folder, the environment or
+    # the way of installation; -P keeps its folder off the path.
+    command = [sys.executable, "-P", str(NVML_MODULE)]
+    return [*command, "--skip", ",".join(map(str, sorted(skip)))] if skip else command
+
+
+def _run(command: list[str], limit_s: float, silence_s: float) -> tuple[list[Event], End, str]:
+    """Run one walk; kill it after `limit_s` seconds, or once it was silent for `silence_s`."""
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            env=os.environ | {"PYTHONIOENCODING": "utf-8"},
+        )
+    except OSError as error:
+        return [], "crashed", str(error)
+    try:
+        out, err, in_time = _read(process, time.monotonic() + limit_s, silence_s)
+    finally:
+        process.kill()
+        _reap(process)
+    events = _events(out)
+    last = err.decode(errors="replace").strip().rpartition("\n")[2]
+    if any(event["event"] in ("done", "failed") for event in events):
+        return events, "done", last  # NVML may still crash on the way out; nothing is lost then
+    return events, "crashed" if in_time else "timeout", last
+
+
+def _read(process: subprocess.Popen[bytes], deadline: float, silence_s: float) -> tuple[bytes, bytes, bool]:
+    """Collect both outputs until they are closed (True) or the time is up (False)."""
+    chunks: dict[IO[bytes], list[bytes]] = {}
+    with selectors.DefaultSelector() as selector:
+        for stream in (process.stdout, process.stderr):
+            assert stream is not None  # noqa: S101  for the type checker: both are pipes
+            chunks[stream] = []
+            selector.register(stream, selectors.EVENT_READ)
+        heard = time.monotonic()
+        in_time = True
+        while selector.get_map():
+            wait_s = min(deadline, heard + silence_s) - time.monotonic()
+            if wait_s <= 0:
+                in_time = False
+                break
+            for key, _ in selector.select(wait_s):
+                chunk = os.read(key.fd, 65536)
+                heard = time.monotonic()
+                if chunk:
+                    chunks[key.fileobj].append(chunk)  # type: ignore[index]  # what was registered above
+                else:
+                    selector.unregister(key.fileobj)
+    out, err = (b"".join(parts) for parts in chunks.values())
+    return out, err, in_time
+
+
+def _reap(process: subprocess.Popen[bytes]) -> None:
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
+    try:
+        process.wait(timeout=1)
+    except subprocess.TimeoutExpired:
+        return  # stuck inside the driver: the kernel ends it as soon as the call returns
+
+
+def _events(out: bytes) -> list[Event]:
+    """Parse the lines; a last one that was cut off is dropped."""
+    events: list[Event] = []
+    for line in out.split(b"\n"):
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(event, dict) and "event" in event:
+            events.append(event)
+    return events

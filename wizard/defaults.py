@@ -1,0 +1,145 @@
+"""Values for answers that nobody gave: first what the probe read, then selwiz's own defaults, each with its source."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from probes.machine import Gpu, Machine
+from wizard.answers import Answers
+from wizard.provenance import Layer, Origin
+
+
+@dataclass(frozen=True)
+class Default:
+    """How one open answer is filled.
+
+    `rule` gives the value, or None where it has none for these answers and this machine; it sees the defaults before it.
+    `source` says where the value comes from and is shown to the user.
+    """
+
+    key: str
+    layer: Layer
+    rule: Callable[[Answers, Machine | None], Any]
+    source: str
+
+
+def fill(
+    answers: Answers, origins: dict[str, Origin], machine: Machine | None
+) -> tuple[Answers, dict[str, Origin]]:
+    """Fill what is open from the probe and from defaults; returns the filled answers and all origins."""
+    filled = dict(origins)
+    for default in DEFAULTS:
+        if _get(answers, default.key) is not None:
+            continue
+        value = default.rule(answers, machine)
+        if value is not None:
+            answers = _set(answers, default.key.split("."), value)
+            filled[default.key] = Origin(layer=default.layer, detail=default.source)
+    return answers, filled
+
+
+def _usable(machine: Machine | None) -> list[Gpu]:
+    return [gpu for gpu in machine.gpus if gpu.usable] if machine else []
+
+
+def _gpu_name(_: Answers, machine: Machine | None) -> str | None:
+    names = {gpu.name.value for gpu in _usable(machine)}
+    return names.pop() if len(names) == 1 else None
+
+
+def _gpu_count(answers: Answers, machine: Machine | None) -> int | None:
+    gpus = [gpu for gpu in _usable(machine) if gpu.name.value == answers.runtime.hardware.gpu]
+    return len(gpus) or None
+
+
+def _vllm_version(answers: Answers, machine: Machine | None) -> str | None:
+    if machine is None or (answers.runtime.product or "").casefold() != "vllm":
+        return None
+    return next((found.version for found in machine.runtimes if found.product == "vllm"), None)
+
+
+def _tensor_parallel(answers: Answers, _: Machine | None) -> int | None:
+    layout, gpus = answers.runtime.layout, answers.runtime.hardware.gpus_per_replica
+    others = (layout.pipeline_parallel or 1) * (layout.data_parallel or 1)
+    return gpus // others if gpus and gpus % others == 0 else None
+
+
+def _context(answers: Answers, _: Machine | None) -> int | None:
+    carried = [
+        m.context_tokens for m in answers.engine.models if m.carried_by in (None, "this") and m.context_tokens
+    ]
+    return max(carried, default=None)
+
+
+def _e2e_ms(answers: Answers, _: Machine | None) -> float | None:
+    load = answers.runtime.workload
+    return (
+        load.task_seconds * 1000 / load.calls_per_task if load.task_seconds and load.calls_per_task else None
+    )
+
+
+def _concurrency(answers: Answers, _: Machine | None) -> int | None:
+    """Little's law: calls in flight = calls that arrive per second x seconds that each stays."""
+    load = answers.runtime.workload
+    if not (load.users_peak_hour and load.tasks_per_user_hour and load.calls_per_task and load.call_seconds):
+        return None
+    calls_per_second = load.users_peak_hour * load.tasks_per_user_hour * load.calls_per_task / 3600
+    return max(1, -int(-calls_per_second * load.call_seconds * (load.peak_factor or 1) // 1))
+
+
+#: In the order in which they are filled: a later one may rest on an earlier one.
+DEFAULTS: tuple[Default, ...] = (
+    Default("runtime.product", "default", lambda *_: "vLLM", "the product that selwiz can start and measure"),
+    Default("runtime.version", "probe", _vllm_version, "the vLLM found on this machine"),
+    Default("runtime.hardware.gpu", "probe", _gpu_name, "NVML: the GPUs of this machine"),
+    Default("runtime.hardware.gpus_per_replica", "probe", _gpu_count, "NVML: the usable GPUs of that name"),
+    Default(
+        "runtime.layout.pipeline_parallel", "default", lambda *_: 1, "vLLM 0.33.0, --pipeline-parallel-size"
+    ),
+    Default("runtime.layout.data_parallel", "default", lambda *_: 1, "vLLM 0.33.0, --data-parallel-size"),
+    Default("runtime.layout.tensor_parallel", "default", _tensor_parallel, "all GPUs of the replica"),
+    Default(
+        "runtime.layout.replicas",
+        "default",
+        lambda *_: 1,
+        "one serving replica until a measurement asks for more",
+    ),
+    Default("runtime.workload.profile", "default", lambda *_: "agent", "the project selwiz is made for"),
+    Default(
+        "runtime.workload.concurrency",
+        "derived",
+        _concurrency,
+        "Little's law from users, tasks, calls and seconds",
+    ),
+    Default(
+        "runtime.ceilings.percentile",
+        "default",
+        lambda *_: 95,
+        "the highest percentile that 59 requests can show",
+    ),
+    Default("runtime.ceilings.e2e_ms", "derived", _e2e_ms, "the time a task may take, divided by its calls"),
+    Default(
+        "runtime.settings.max_model_len",
+        "derived",
+        _context,
+        "the longest context that a carried model needs",
+    ),
+    Default(
+        "runtime.settings.gpu_memory_utilization", "default", lambda *_: 0.92, "vLLM 0.33.0, config/cache.py"
+    ),
+    Default(
+        "runtime.settings.kv_cache_dtype", "default", lambda *_: "auto", "vLLM 0.33.0, the model's own type"
+    ),
+)
+
+
+def _get(answers: Answers, key: str) -> Any:
+    value: Any = answers
+    for name in key.split("."):
+        value = getattr(value, name)
+    return value
+
+
+def _set(table: Any, path: list[str], value: Any) -> Any:
+    name, *rest = path
+    return table.model_copy(update={name: _set(getattr(table, name), rest, value) if rest else value})

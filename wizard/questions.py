@@ -1,0 +1,217 @@
+"""The questions, read from the answer models: one list for form, answers file, JSON Schema and review."""
+
+import datetime
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from wizard.answers import Answers, Table
+from wizard.answers.budget import Item
+
+#: The sections of the wizard, in order. Engine and runtime questions never share one, nor do the two budget lines.
+SECTIONS = (
+    "project",
+    "engine need",
+    "engine strategies",
+    "engine options",
+    "runtime product",
+    "hardware and layout",
+    "workload and ceilings",
+    "security and operations",
+    "budget line E",
+    "budget line R",
+    "governance",
+)
+
+Kind = Literal["text", "integer", "number", "amount", "date", "yes_no", "choice", "texts", "choices_by_name"]
+
+
+@dataclass(frozen=True)
+class Question:
+    """One thing that is asked.
+
+    `key` is its place in the answers file; `[]` stands for any row of a list of tables and `<id>` for any name of a
+    table of tables (`engine.models[].name`, `engine.strategies.<id>.decision`). `unit` is the unit of a number.
+    `advanced` questions are left out of the short way.
+    """
+
+    key: str
+    section: str
+    title: str
+    why: str
+    kind: Kind
+    choices: tuple[str, ...]
+    unit: str | None
+    advanced: bool
+
+    @property
+    def repeated(self) -> bool:
+        """Whether the question is asked once for each row of a list or name of a table."""
+        return "[]" in self.key or "<id>" in self.key
+
+
+@cache
+def questions() -> tuple[Question, ...]:
+    """All questions in the order of the sections, and within a section in the order of the answer models."""
+    found = tuple(_walk(Answers, "", ""))
+    return tuple(sorted(found, key=lambda question: SECTIONS.index(question.section)))
+
+
+@cache
+def by_key() -> dict[str, Question]:
+    """The questions by their key."""
+    return {question.key: question for question in questions()}
+
+
+def question_of(key: str) -> Question | None:
+    """The question behind the key of one answer, such as `engine.models[0].name`; None where nothing is asked."""
+    parts = []
+    for part in key.split("."):
+        parts.append(part.split("[")[0] + "[]" if "[" in part else part)
+    pattern = ".".join(parts)
+    if pattern.startswith("engine.strategies.") and len(parts) > 3:
+        pattern = ".".join([*parts[:2], "<id>", *parts[3:]])
+    return by_key().get(pattern)
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One place in the answers where a value stands or could stand.
+
+    `key` has row numbers (`engine.models[0].name`); `row` is the row of a list that the place belongs to, if any.
+    """
+
+    key: str
+    question: Question
+    value: Any
+    row: Table | None
+
+
+def leaves(answers: Answers) -> Iterator[Leaf]:
+    """Every place of these answers, in the order of the answer models; rows that exist, and no others."""
+    yield from _leaves(answers, "", "", None)
+
+
+def _leaves(table: Table, at: str, pattern: str, row: Table | None) -> Iterator[Leaf]:
+    for name in type(table).model_fields:
+        if not at and name in ("schema_version", "answered_by"):
+            continue
+        value = getattr(table, name)
+        key, generic = (f"{prefix}.{name}" if prefix else name for prefix in (at, pattern))
+        if isinstance(value, Table):
+            yield from _leaves(value, key, generic, row)
+        elif row_type(type(table).model_fields[name].annotation) is not None:
+            for index, item in enumerate(value):
+                yield from _leaves(item, f"{key}[{index}]", f"{generic}[]", item)
+        elif generic in by_key():
+            yield Leaf(key, by_key()[generic], value, row)
+        else:
+            for identifier, item in value.items():
+                yield from _leaves(item, f"{key}.{identifier}", f"{generic}.<id>", item)
+
+
+def applies(question: Question, row: Table | None) -> bool:
+    """Whether a repeated question has a meaning for this row; a question outside a list always has."""
+    rule = _APPLIES.get(question.key.rsplit(".", 1)[-1]) if isinstance(row, Item) else None
+    return rule is None or (isinstance(row, Item) and rule(row))
+
+
+def _is_bought(item: Item) -> bool:
+    return item.state not in ("not_needed", "not_given")
+
+
+def _has_own_price(item: Item) -> bool:
+    return _is_bought(item) and item.basis != "bundled"
+
+
+#: Fields of a budget item that have no meaning for an item that is not bought, or is part of another one.
+_APPLIES: dict[str, Callable[[Item], bool]] = {
+    "state": lambda item: False,  # a row with a price is priced; only the other two states have to be said
+    "reason": lambda item: item.state == "not_needed",
+    "quantity": _has_own_price,
+    "unit": _has_own_price,
+    "unit_price": _has_own_price,
+    "frequency": lambda item: item.state != "not_needed",
+    "basis": _is_bought,
+    "included_in": lambda item: item.basis == "bundled",
+    "source_ref": _has_own_price,
+    "observed_on": _has_own_price,
+    "valid_until": lambda item: _has_own_price(item) and item.basis != "open-source",
+}
+
+
+def _walk(table: type[Table], prefix: str, section: str) -> Iterator[Question]:
+    section = table.section or section
+    for name, field in table.model_fields.items():
+        if name in ("schema_version", "answered_by"):
+            continue
+        key = f"{prefix}{name}"
+        annotation = field.annotation
+        if (inner := table_type(annotation)) is not None:
+            yield from _walk(inner, f"{key}.", section)
+        elif (row := row_type(annotation)) is not None:
+            yield from _walk(row, f"{key}[].", section)
+        elif get_origin(annotation) is dict and (inner := table_type(get_args(annotation)[1])) is not None:
+            yield from _walk(inner, f"{key}.<id>.", section)
+        else:
+            yield _question(section, key, field, _without_none(annotation))
+
+
+def _question(section: str, key: str, field: FieldInfo, annotation: Any) -> Question:
+    extra = field.json_schema_extra
+    if not isinstance(extra, dict) or field.title is None or field.description is None:
+        raise TypeError(f"{key} is not declared with ask() or rows()")
+    kind, choices = _kind(annotation)
+    unit = extra["unit"]
+    return Question(
+        key=key,
+        section=section,
+        title=field.title,
+        why=field.description,
+        kind=kind,
+        choices=choices,
+        unit=str(unit) if unit is not None else None,
+        advanced=bool(extra["advanced"]),
+    )
+
+
+def _kind(annotation: Any) -> tuple[Kind, tuple[str, ...]]:
+    if get_origin(annotation) is Annotated:
+        return _kind(get_args(annotation)[0])
+    if get_origin(annotation) is Literal:
+        return "choice", tuple(str(choice) for choice in get_args(annotation))
+    if get_origin(annotation) is tuple:
+        return "texts", ()
+    if get_origin(annotation) is dict:
+        return "choices_by_name", ()
+    kinds: dict[Any, Kind] = {
+        bool: "yes_no",
+        str: "text",
+        int: "integer",
+        float: "number",
+        Decimal: "amount",
+        datetime.date: "date",
+    }
+    return kinds[annotation], ()
+
+
+def _without_none(annotation: Any) -> Any:
+    if get_origin(annotation) in (Union, types.UnionType):
+        (inner,) = [item for item in get_args(annotation) if item is not type(None)]
+        return inner
+    return annotation
+
+
+def table_type(annotation: Any) -> type[Table] | None:
+    """The table that a field holds, or None where it holds something else."""
+    return annotation if isinstance(annotation, type) and issubclass(annotation, Table) else None
+
+
+def row_type(annotation: Any) -> type[Table] | None:
+    """The table that each row of a list field is, or None where the field is no list of tables."""
+    return table_type(get_args(annotation)[0]) if get_origin(annotation) is tuple else None
