@@ -31,9 +31,7 @@ NO_MEASUREMENT = (
     "ceiling."
 )
 ASYMMETRY = "A smoke run can refute a choice; it cannot confirm it."
-CLOSED_LOOP = (
-    "Closed loop, C = {C}; not an arrival-rate test; not comparable to published benchmark results."
-)
+CLOSED_LOOP = "Closed loop, C = {C}; not an arrival-rate test; not comparable to published benchmark results."
 INDEPENDENCE = (
     "The formulas assume independent requests; batching makes neighbours alike, so true intervals are wider. All results "
     "hold for these prompt and output lengths, this concurrency and this hour."
@@ -52,12 +50,8 @@ _SCOPE = (
     "It can refute this selection; it cannot prove production capacity."
 )
 _P99 = "p99 is not claimed: {n} requests; a 95 % one-sided statement needs {needed}."
-_CEILING = (
-    "{t} of {n} requests exceeded {L} ms. At 95 % confidence this {verb} p{p} ≤ {L} ms (needs n ≥ {needed} for t = {t})."
-)
-_UNCLAIMED = (
-    "{t} of {n} requests exceeded {L} ms. p{p} is not claimed: {n} requests; a 95 % one-sided statement needs {needed}."
-)
+_CEILING = "{t} of {n} requests exceeded {L} ms. At 95 % confidence this {verb} p{p} ≤ {L} ms (needs n ≥ {needed} for t = {t})."
+_UNCLAIMED = "{t} of {n} requests exceeded {L} ms. p{p} is not claimed: {n} requests; a 95 % one-sided statement needs {needed}."
 _VERBS = {
     "supported": "supports",
     "not_supported": "does not support",

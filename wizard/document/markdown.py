@@ -87,7 +87,13 @@ def _visible(character: str) -> str:
     if unicodedata.category(character) not in _INVISIBLE:
         return character
     number = ord(character)
-    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+    return (
+        f"\\x{number:02x}"
+        if number < 0x100
+        else f"\\u{number:04x}"
+        if number < 0x10000
+        else f"\\U{number:08x}"
+    )
 
 
 @dataclass(frozen=True)

@@ -72,9 +72,14 @@ def row(selection: Selection, name: str, key: str, show: Callable[[object], str]
     return name, said(selection, key, show), source(selection, key)
 
 
-def facts(selection: Selection, fields: Iterable[tuple[str, str]], *, first: str = "Field") -> Table:
+def facts(
+    selection: Selection,
+    fields: Iterable[tuple[str, str]],
+    *,
+    columns: tuple[str, str, str] = ("Field", "Value", "Source"),
+) -> Table:
     """A table of answers: each field is its name and its key."""
-    return Table((first, "Value", "Source"), tuple(row(selection, name, key) for name, key in fields))
+    return Table(columns, tuple(row(selection, name, key) for name, key in fields))
 
 
 def numbered(prefix: str, position: int) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from wizard import catalogue
 from wizard.answers import EngineOption
 from wizard.document import formats
 from wizard.document.context import strategies
@@ -54,12 +53,12 @@ def _models(selection: Selection) -> Table | None:
         if model.carried_by not in (None, "this"):
             carried = f"not part of this selection; carried by {model.carried_by}"
             word = sources(selection, f"{key}.name", f"{key}.carried_by")
-            rows.append(
-                (said(selection, f"{key}.name"), carried, *("not applicable",) * 3, word)
-            )
+            rows.append((said(selection, f"{key}.name"), carried, *("not applicable",) * 3, word))
             continue
         known = selection.models[position] if position < len(selection.models) else None
-        rows.append((said(selection, f"{key}.name"), *strategies.architecture(selection, known, key)))
+        rows.append(
+            (said(selection, f"{key}.name"), *strategies.architecture(selection, known, key, position))
+        )
     if not rows:
         return None
     columns = ("Model", "Architecture", "Heads / KV heads", "Context needed", "Engine supports it?", "Source")
@@ -77,8 +76,7 @@ def _option_names(options: Sequence[EngineOption]) -> tuple[str, ...]:
 def _groups(options: Sequence[EngineOption]) -> list[tuple[EngineOption, ...]]:
     """Options in groups that fit a table."""
     return [
-        tuple(options[start : start + _OPTIONS_A_TABLE])
-        for start in range(0, len(options), _OPTIONS_A_TABLE)
+        tuple(options[start : start + _OPTIONS_A_TABLE]) for start in range(0, len(options), _OPTIONS_A_TABLE)
     ]
 
 
@@ -202,6 +200,3 @@ def _items(selection: Selection, families: Sequence[str]) -> list[str]:
         for item in selection.answers.budget.engine.items
         if item.id and item.id.rstrip("abcdefghijklmnopqrstuvwxyz") in families and item.state != "not_needed"
     ]
-
-
-__all__ = ["catalogue", "engine"]

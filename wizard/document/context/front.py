@@ -2,7 +2,16 @@
 
 from wizard.document import formats
 from wizard.document.context import strategies
-from wizard.document.context.common import Context, Row, answer, machine_kind, numbered, row, said, source, sources
+from wizard.document.context.common import (
+    Context,
+    Row,
+    answer,
+    machine_kind,
+    numbered,
+    row,
+    said,
+    sources,
+)
 from wizard.document.markdown import NOT_GIVEN, Table
 from wizard.finding import Severity
 from wizard.selection import Selection, content_hash
@@ -69,7 +78,9 @@ def _machine_sentence(selection: Selection) -> str | None:
     if machine is None:
         return "No machine was probed: everything about hardware is an answer."
     if machine.recorded:
-        return f"Readings in this document come from a {machine_kind(selection)}, not from a probe of this day."
+        return (
+            f"Readings in this document come from a {machine_kind(selection)}, not from a probe of this day."
+        )
     return None
 
 

@@ -4,7 +4,6 @@
 """
 
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from typing import NamedTuple
 
 from wizard.answers import EngineBudget, Item, RuntimeBudget
@@ -50,7 +49,12 @@ _FREQUENCIES = {
     "usage-yearly": "usage-based, yearly",
 }
 _PERIODS = {"one-time": "one-time", "recurring": "recurring, yearly"}
-_LACKS = {"quantity": "quantity", "unit_price": "unit price", "frequency": "frequency", "currency": "currency"}
+_LACKS = {
+    "quantity": "quantity",
+    "unit_price": "unit price",
+    "frequency": "frequency",
+    "currency": "currency",
+}
 
 
 class Rate(NamedTuple):
@@ -299,11 +303,3 @@ def _owner(answers: Line, said: Said, table: str) -> Table:
         ("Field", "Value", "Source"),
         tuple((name, formats.value(found), said(f"{table}.{key}")) for name, key, found in fields),
     )
-
-
-def tokens_a_year(calls: int | None, output_tokens: int | None) -> int | None:
-    """Output tokens a year (F-8), which both unit costs name as their denominator; None if either is not given."""
-    return None if calls is None or output_tokens is None else calls * output_tokens
-
-
-__all__ = ["AMOUNTS", "BASIS", "Decimal", "Rate", "engine_block", "funding", "runtime_block", "tokens_a_year"]

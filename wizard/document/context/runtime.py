@@ -3,6 +3,7 @@
 from wizard.document import formats
 from wizard.document.context import strategies
 from wizard.document.context.common import Context, Row, answer, facts, row, said, source, sources
+from wizard.document.context.measurement import capacity_run
 from wizard.document.markdown import NOT_GIVEN, Table
 from wizard.selection import Selection
 
@@ -20,7 +21,8 @@ def runtime(selection: Selection) -> Context:
         "operations": _operations(selection),
         "options": _options(selection),
         "ceilings_given": any(
-            answer(selection, f"runtime.ceilings.{name}") is not None for name in ("ttft_ms", "tpot_ms", "e2e_ms")
+            answer(selection, f"runtime.ceilings.{name}") is not None
+            for name in ("ttft_ms", "tpot_ms", "e2e_ms")
         ),
         "concurrency": said(selection, "runtime.workload.concurrency"),
     }
@@ -32,7 +34,13 @@ def _products(selection: Selection) -> Table:
         for found in selection.machine.runtimes:
             build = f"{found.build} build" + (f", CUDA {found.cuda_major}" if found.cuda_major else "")
             rows.append(
-                (f"{found.product}, found", found.version, f"{found.distribution}, {build}", "Python package", "probe")
+                (
+                    f"{found.product}, found",
+                    found.version,
+                    f"{found.distribution}, {build}",
+                    "Python package",
+                    "probe",
+                )
             )
     smoke = selection.smoke
     if smoke is not None:
@@ -78,7 +86,9 @@ def _load(selection: Selection) -> Table:
     load = given.workload
     if load.task_seconds is not None and load.calls_per_task is not None:
         limit = formats.number(load.task_seconds * 1000 / load.calls_per_task, 0)
-        worked = f"{formats.number(load.task_seconds)} s a task / {load.calls_per_task} calls = {limit} ms a call"
+        worked = (
+            f"{formats.number(load.task_seconds)} s a task / {load.calls_per_task} calls = {limit} ms a call"
+        )
         rows.append(("E2E, worked out", worked, "not applicable", "not applicable", "derived F-9"))
     for name, key in (
         ("Workload profile", "profile"),
@@ -97,14 +107,24 @@ def _load(selection: Selection) -> Table:
         if answer(selection, field) is None and key in _WORKING_OUT:
             continue
         per_call = calls if key in _PER_CALL else "not applicable"
-        rows.append((name, said(selection, field), "mean" if key in _PER_CALL else "not applicable", per_call, source(selection, field)))
+        rows.append(
+            (
+                name,
+                said(selection, field),
+                "mean" if key in _PER_CALL else "not applicable",
+                per_call,
+                source(selection, field),
+            )
+        )
     if load.calls_per_year is not None and load.output_tokens is not None:
         tokens = f"{formats.number(load.calls_per_year * load.output_tokens)} output tokens a year"
         rows.append(("Annual volume", tokens, "not applicable", "not applicable", "derived F-8"))
     return Table(("Metric", "Ceiling or target", "Percentile", "Concurrency", "Source"), tuple(rows))
 
 
-_WORKING_OUT = frozenset({"users_peak_hour", "tasks_per_user_hour", "calls_per_task", "call_seconds", "peak_factor"})
+_WORKING_OUT = frozenset(
+    {"users_peak_hour", "tasks_per_user_hour", "calls_per_task", "call_seconds", "peak_factor"}
+)
 _PER_CALL = frozenset({"input_tokens", "shared_prefix_tokens", "output_tokens"})
 
 
@@ -123,8 +143,8 @@ def _security(selection: Selection) -> Table:
             ("Which tools may the agent call?", "runtime.security.agent_tools"),
             ("Where is the data allowed to be?", "engine.data_class"),
         ),
-        first="Question",
-    ).renamed("Value", "Answer")
+        columns=("Question", "Answer", "Source"),
+    )
 
 
 def _operations(selection: Selection) -> Table:
@@ -137,7 +157,11 @@ def _operations(selection: Selection) -> Table:
     if capacity is not None:
         held = "" if capacity.kind == "edge" else "at least "
         rows.append(
-            ("Capacity of one replica", f"{held}{formats.number(capacity.concurrency)} concurrent calls", "measured RUN-1")
+            (
+                "Capacity of one replica",
+                f"{held}{formats.number(capacity.concurrency)} concurrent calls",
+                f"measured {capacity_run(selection.smoke)}",
+            )
         )
     rows += facts(
         selection,
