@@ -4,26 +4,44 @@ The smoke starts what is proposed, the document prints it, and the launch artefa
 three take their flags from here.
 """
 
+import re
 import shlex
+from collections.abc import Iterator
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
+
+from wizard.answers import Answers
+from wizard.catalogue import Flag, Switch, engine_id, plain_settings, strategies
+from wizard.errors import UsageError
 
 _WIDTH = 110
 #: What is printed for a model that is known only by its folder: no path of this machine enters the document.
 MODEL_DIR = "$MODEL_DIR"
-#: Values of these flags are secrets; the printed command reads them from the environment, nothing else
-#: keeps them.
+#: Values of these flags are secrets: the printed command reads them from the environment, nothing keeps them.
 _SECRETS = {"--api-key": "$VLLM_API_KEY", "--hf-token": "$HF_TOKEN"}
-_HOST = "127.0.0.1"
-_PORT = "8000"
+_LOOPBACK = ("--host", "127.0.0.1"), ("--port", "8000")
+#: Hub access and usage statistics are on unless switched off (vLLM 0.33.0 usage/usage_lib.py).
+_QUIET = (("HF_HUB_OFFLINE", "1"), ("VLLM_NO_USAGE_STATS", "1"))
+#: Short spellings of flags (vLLM 0.33.0 vllm/engine/arg_utils.py).
+_SHORT = {
+    "-tp": "--tensor-parallel-size",
+    "-pp": "--pipeline-parallel-size",
+    "-dp": "--data-parallel-size",
+    "-q": "--quantization",
+}
+#: A branch, tag or commit; a remark in its place ("not pinned") is no revision and stays out of the command.
+_REVISION = re.compile(r"[\w.][\w./-]*")
+EXTRA_FLAGS = "runtime.settings.extra_flags"
+_LAYOUT = "runtime.layout."
 
 
 class Setting(BaseModel):
     """One flag of the runtime.
 
     `value` is None for a switch, `more` holds the further words of a flag that takes several. `strategy` is
-    the id of the catalogue's strategy that the flag serves or switches off, `source_keys` the answers it
-    was made from.
+    the id of the answered strategy that the flag serves or switches off, `source_keys` the answers it was
+    made from.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -38,13 +56,21 @@ class Setting(BaseModel):
         """Give the flag and its values as words of a command line."""
         return (self.flag, *(() if self.value is None else (self.value,)), *self.more)
 
+    def matches(self, flag: Flag) -> bool:
+        """Whether this setting is what `flag` of the catalogue describes, with a value that switches it on."""
+        if self.flag != flag.flag or (flag.value is not None and self.value != flag.value):
+            return False
+        if self.value in flag.off:
+            return False
+        return not flag.contains or any(word in " ".join(self.words()[1:]) for word in flag.contains)
+
 
 class Launch(BaseModel):
     """How the proposed runtime is started.
 
-    `runtime` is the catalogue id of the product (`vllm`), None if no product was named. `model` is the model's name, or
-    `$MODEL_DIR` if only a folder is known. `environment` holds name and value. `strategies` are the ids of
-    the strategies in the order of the answers: the first is ST-1 in the document.
+    `runtime` is the catalogue id of the product (`vllm`), None if it is not in the catalogue. `model` is the
+    model's name, or `$MODEL_DIR` if only a folder is known. `environment` holds pairs of name and value.
+    `strategies` are the ids of the strategies in the order of the answers: the first is ST-1 in the document.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -57,35 +83,164 @@ class Launch(BaseModel):
     strategies: tuple[str, ...] = ()
 
     def strategy_number(self, strategy: str) -> str:
-        """Return the document's id of a strategy, such as ST-1; raises `ValueError` if it was not answered."""
+        """Return the document's id of a strategy (ST-1); raises `ValueError` if it was not answered."""
         return f"ST-{self.strategies.index(strategy) + 1}"
 
-    def has(self, flag: str) -> bool:
-        """Whether the flag is set."""
-        return any(setting.flag == flag for setting in self.settings)
+    def find(self, flag: str) -> Setting | None:
+        """Return the setting of `flag`; where it was written twice the last one, which counts."""
+        return next((setting for setting in reversed(self.settings) if setting.flag == flag), None)
 
     def serve_flags(self) -> tuple[str, ...]:
-        """List the words after the model, without host and port, for a server that the smoke starts on loopback."""
+        """List the words after the model for a server of the smoke: no model, host, port or secret."""
         own = {"--host", "--port", "--uds", *_SECRETS}
         return tuple(word for s in self.settings if s.flag not in own for word in s.words())
 
     def shell(self) -> str | None:
-        """Write the command as the document prints it, at most 110 columns wide; None for another product than vLLM.
+        """Write the command as the document prints it; None for another product than vLLM.
 
-        Long commands go on after a backslash; the host is loopback unless the answers say otherwise.
+        It goes on after a backslash where a line would pass 110 columns, and listens on loopback unless the
+        further flags say otherwise.
         """
         if self.runtime != "vllm":
             return None
-        groups = [
-            " ".join(
-                [*(f"{k}={shlex.quote(v)}" for k, v in self.environment), "vllm serve", _quoted(self.model)]
-            )
-        ]
-        groups += [f"--revision {shlex.quote(self.revision)}"] if self.revision else []
-        groups += [] if self.has("--uds") or self.has("--host") else [f"--host {_HOST}"]
-        groups += [] if self.has("--uds") or self.has("--port") else [f"--port {_PORT}"]
+        variables = [f"{name}={shlex.quote(value)}" for name, value in self.environment]
+        groups = [" ".join([*variables, "vllm serve", _quoted(self.model)])]
+        if self.revision and _REVISION.fullmatch(self.revision):
+            groups.append(f"--revision {shlex.quote(self.revision)}")
+        if not self.find("--uds"):
+            groups += [f"{flag} {value}" for flag, value in _LOOPBACK if not self.find(flag)]
         groups += [_printed(setting) for setting in self.settings]
         return _wrapped(groups)
+
+
+def launch(answers: Answers) -> Launch:
+    """Derive how the proposed runtime is started.
+
+    In order: the layout, the settings, the switches of adopted strategies, the off-switches of rejected ones
+    that are on by default, and the further flags as they were typed. A flag that was typed wins over the same
+    flag from an answer, as it would in the runtime. Raises `UsageError` for further flags that are no flags.
+    """
+    runtime = engine_id(answers.runtime.product)
+    carried = next((m for m in answers.engine.models if m.carried_by in (None, "this")), None)
+    typed = tuple(_typed(answers.runtime.settings.extra_flags, runtime))
+    derived = () if runtime is None else (*_from_answers(answers, runtime), *_switches(answers, runtime))
+    written = {setting.flag for setting in typed}
+    settings = {setting.flag: setting for setting in derived if setting.flag not in written}
+    answered = answers.engine.strategies
+    return Launch(
+        runtime=runtime,
+        model=(carried.name if carried else None) or MODEL_DIR,
+        revision=carried.revision if carried else None,
+        settings=(*settings.values(), *(_owned(setting, answers, runtime) for setting in typed)),
+        environment=_QUIET if runtime == "vllm" else (),
+        strategies=tuple(answered),
+    )
+
+
+def answer_at(answers: Answers, key: str) -> Any:
+    """Return the answer of a plain key (`runtime.layout.tensor_parallel`); None where none was given."""
+    value: Any = answers
+    for name in key.split("."):
+        value = getattr(value, name)
+    return value
+
+
+def switch_of(strategy: str, runtime: str | None) -> Switch | None:
+    """Return the switch of a strategy in a runtime; None if the catalogue knows none."""
+    known = strategies().get(strategy)
+    return known.switches.get(runtime or "") if known else None
+
+
+def _from_answers(answers: Answers, runtime: str) -> Iterator[Setting]:
+    """Yield the settings that answers give directly, in the order of the questions."""
+    keys = [f"{_LAYOUT}{name}" for name in type(answers.runtime.layout).model_fields]
+    keys += [f"runtime.settings.{name}" for name in type(answers.runtime.settings).model_fields]
+    flags: dict[str, tuple[str, str | None]] = {
+        row.answer: (row.flags[runtime], None) for row in plain_settings() if runtime in row.flags
+    }
+    for strategy in strategies().values():
+        switch = strategy.switches.get(runtime)
+        for flag in switch.enable if switch else ():
+            if flag.answer:
+                owner = strategy.id if strategy.id in answers.engine.strategies else None
+                flags[flag.answer] = (flag.flag, owner)
+    for key in keys:
+        value = answer_at(answers, key) if key in flags else None
+        # A size of 1 is the default everywhere and splits nothing.
+        if value is None or (key.startswith(_LAYOUT) and value == 1):
+            continue
+        name, owner = flags[key]
+        yield Setting(flag=name, value=str(value), strategy=owner, source_keys=(key,))
+
+
+def _switches(answers: Answers, runtime: str) -> Iterator[Setting]:
+    """Yield the switches that the decisions ask for, in the order of the answers."""
+    for identifier, answer in answers.engine.strategies.items():
+        switch = switch_of(identifier, runtime)
+        if switch is None:
+            continue
+        wanted: tuple[Flag, ...] = ()
+        if answer.decision == "adopt":
+            wanted = switch.enable
+        elif answer.decision == "reject" and switch.default in ("on", "auto"):
+            wanted = switch.disable
+        for flag in wanted:
+            if flag.typed or flag.answer:
+                continue
+            if flag.with_answer and answer_at(answers, flag.with_answer) is None:
+                continue
+            keys = (f"engine.strategies.{identifier}.decision",)
+            yield Setting(flag=flag.flag, value=flag.value, strategy=identifier, source_keys=keys)
+
+
+def _typed(texts: tuple[str, ...], runtime: str | None) -> Iterator[Setting]:
+    """Yield the further flags as a person typed them, split as a shell would."""
+    try:
+        words = [word for text in texts for word in shlex.split(text)]
+    except ValueError as error:
+        raise UsageError(f"{EXTRA_FLAGS} cannot be split into words: {error}.", "Close the quotes.") from None
+    groups: list[list[str]] = []
+    for word in words:
+        if _is_flag(word):
+            groups.append(list(_spelled(word, runtime)))
+        elif groups:
+            groups[-1].append(word)
+        else:
+            raise UsageError(f"{EXTRA_FLAGS} begins with {word!r}, which is no flag.", "Begin with a flag.")
+    for flag, *values in groups:
+        if flag in _SECRETS:
+            values = [_SECRETS[flag]]
+        first = values[0] if values else None
+        yield Setting(flag=flag, value=first, more=tuple(values[1:]), source_keys=(EXTRA_FLAGS,))
+
+
+def _is_flag(word: str) -> bool:
+    return len(word) > 1 and word[0] == "-" and not (word[1].isdigit() or word[1] == ".")
+
+
+def _spelled(word: str, runtime: str | None) -> tuple[str, ...]:
+    """Split `--flag=value` and give the flag its usual spelling; dotted flags and `-O2` stay as they are."""
+    flag, equals, value = word.partition("=")
+    if "." in flag:
+        return (word,)
+    if flag.startswith("--"):
+        flag = flag.replace("_", "-")
+    elif runtime == "vllm":
+        flag = _SHORT.get(flag, flag)
+    return (flag, value) if equals else (flag,)
+
+
+def _owned(setting: Setting, answers: Answers, runtime: str | None) -> Setting:
+    """Give a typed flag the answered strategy whose switch it is."""
+    for identifier in answers.engine.strategies:
+        switch = switch_of(identifier, runtime)
+        if switch is None:
+            continue
+        enables = any(setting.matches(flag) for flag in switch.enable)
+        disables = any(setting.matches(flag) for flag in switch.disable) or setting.flag in switch.disabled_by
+        if enables or disables:
+            return setting.model_copy(update={"strategy": identifier})
+    return setting
 
 
 def _quoted(word: str) -> str:
@@ -99,7 +254,7 @@ def _printed(setting: Setting) -> str:
 def _wrapped(groups: list[str]) -> str:
     lines = [groups[0]]
     for group in groups[1:]:
-        if len(lines[-1]) + 1 + len(group) + 2 <= _WIDTH:
+        if len(lines[-1]) + len(group) + 3 <= _WIDTH:
             lines[-1] += " " + group
         else:
             lines.append("  " + group)

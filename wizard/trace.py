@@ -1,0 +1,61 @@
+"""From a strategy decided in section 1 to the switch or default of section 2 that puts it in force.
+
+Flags and defaults are true for a version, so what is found names the version the catalogue read them from.
+"""
+
+from typing import Literal, NamedTuple
+
+from probes.models import ModelFacts
+from wizard.catalogue import Switch
+from wizard.launch import Launch, Setting, switch_of
+
+By = Literal["flags", "default", "checkpoint", "off_switch", "nothing", "unknown"]
+
+
+class Realised(NamedTuple):
+    """Whether a strategy is in force in the proposed launch, and by what.
+
+    `in_force` is None where it cannot be said. `flags` are those that decide it, `version` is the one that
+    the catalogue's switch was read from. `by`: `flags` switch it on; it is the runtime's `default`, or the
+    `checkpoint`'s format; an `off_switch` is set; `nothing` switches it on.
+    """
+
+    in_force: bool | None
+    by: By
+    flags: tuple[str, ...]
+    version: str | None
+
+
+def realised(strategy: str, launch: Launch, facts: ModelFacts | None = None) -> Realised:
+    """Find what puts a strategy in force; `facts` of the carried model say the format of its weights."""
+    switch = switch_of(strategy, launch.runtime)
+    if switch is None:
+        return Realised(None, "unknown", (), None)
+    off = tuple(setting.flag for setting in launch.settings if _switches_off(setting, switch))
+    if off:
+        return Realised(False, "off_switch", off, switch.version)
+    needed, found = _enabling(switch, launch)
+    if needed and found:
+        return Realised(True, "flags", found, switch.version)
+    if switch.default in ("on", "auto"):
+        return Realised(True, "default", found, switch.version)
+    if strategy == "weight_quantization":
+        if facts is None:
+            return Realised(None, "unknown", found, switch.version)
+        return Realised(facts.quantization is not None, "checkpoint", found, switch.version)
+    return Realised(False, "nothing", (), switch.version)
+
+
+def _switches_off(setting: Setting, switch: Switch) -> bool:
+    return setting.flag in switch.disabled_by or any(setting.matches(flag) for flag in switch.disable)
+
+
+def _enabling(switch: Switch, launch: Launch) -> tuple[bool, tuple[str, ...]]:
+    """Find the flags in the command that switch it on or tune it, and whether they are enough."""
+    last = [setting for setting in launch.settings if launch.find(setting.flag) is setting]
+    found = tuple(flag.flag for flag in switch.enable if any(setting.matches(flag) for setting in last))
+    needed = [flag for flag in switch.enable if not flag.optional and flag.with_answer is None]
+    have = [flag.flag in found for flag in needed]
+    enough = any(have) if switch.any else bool(have) and all(have)
+    # A format that is set explicitly is a switch of its own, though the checkpoint may carry one already.
+    return enough or (switch.default == "value" and bool(found)), found
