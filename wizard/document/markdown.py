@@ -22,12 +22,21 @@ NOT_GIVEN = "not given"
 
 #: The longest text of one cell; what is longer is cut, with an ellipsis. The whole text stays in the selection file.
 CELL_LIMIT = 1000
+#: Sentences are made of several texts, each of which may be as long as a cell.
+PROSE_LIMIT = 20_000
 
-_REFERENCES = str.maketrans({c: f"&#{ord(c)};" for c in r"&<>|\`*_~[]$@^:"})
-_PROSE_REFERENCES = _REFERENCES | str.maketrans({c: f"&#{ord(c)};" for c in "#="})
+#: Characters that always begin something: code, emphasis, links, mathematics, mentions, references.
+_ALWAYS = r"&<>|\\`*~[]$@^"
+#: An underscore inside a word and a colon before a space or between the digits of a time mean nothing to any reader;
+#: elsewhere they may begin emphasis, an emoji or the address of a link. A bare host name becomes a link at "www.".
+_SPECIAL = re.compile(
+    rf"[{_ALWAYS}]|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])|:(?=\S)(?!(?<=\d\d:)\d\d(?![\d:]))|(?<=[Ww][Ww][Ww])\."
+)
 #: Control, format (bidirectional marks among them) and surrogate characters, and the two separators that end lines.
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-_LIST_MARK = re.compile(r"^([-+]|[0-9]{1,9}[.)])")
+_HEADING_SPECIAL = re.compile(rf"{_SPECIAL.pattern}|#")
+#: What would make a list, a rule, an underlined heading or a definition of a line that begins with it.
+_LINE_MARK = re.compile(r"[-+=:]|[0-9]{1,9}([.)])(?=\s|$)")
 _CODE = re.compile(r"[A-Za-z0-9_./:=-]{1,120}")
 _WIDEST = 48
 
@@ -42,24 +51,29 @@ def plain(text: str, limit: int = CELL_LIMIT) -> str:
 
 
 def cell(text: str, limit: int = CELL_LIMIT) -> Markup:
-    """`text` for a table cell; an empty one is "not given"."""
-    return Markup(_no_link(plain(text, limit).translate(_REFERENCES)) or NOT_GIVEN)  # noqa: S704
+    """Return `text` for a table cell; an empty one is "not given"."""
+    return Markup(_SPECIAL.sub(_reference, plain(text, limit)) or NOT_GIVEN)  # noqa: S704
 
 
-def prose(text: str, limit: int = CELL_LIMIT) -> Markup:
-    """`text` for a heading or a sentence: as in a cell, and neither a heading nor a list where it starts a line."""
+def prose(text: str, limit: int = PROSE_LIMIT) -> Markup:
+    """Return `text` for a heading or a sentence: as in a cell, and harmless where it begins a line."""
     line = plain(text, limit)
-    mark = _LIST_MARK.match(line)
-    escaped = line.translate(_PROSE_REFERENCES)
-    if mark:
-        last = mark.end() - 1
-        escaped = line[:last] + f"&#{ord(line[last])};" + line[last + 1 :].translate(_PROSE_REFERENCES)
-    return Markup(_no_link(escaped) or NOT_GIVEN)  # noqa: S704
+    mark = _LINE_MARK.match(line)
+    start = ""
+    if mark is not None:
+        start = f"{line[: mark.end() - 1]}&#{ord(line[mark.end() - 1])};"
+        line = line[mark.end() :]
+    return Markup(start + _HEADING_SPECIAL.sub(_reference, line) or NOT_GIVEN)  # noqa: S704
 
 
-def _no_link(escaped: str) -> str:
-    """Keep readers that turn bare host names into links from doing so."""
-    return re.sub(r"(?i)(www)\.", r"\1&#46;", escaped)
+def sentence(text: str) -> Markup:
+    """Return `text` as the end of a sentence: with one full stop, whether the person typed one or not."""
+    line = plain(text).rstrip(".")
+    return Markup("{}.").format(prose(line or NOT_GIVEN))
+
+
+def _reference(match: re.Match[str]) -> str:
+    return f"&#{ord(match[0])};"
 
 
 def code(text: str) -> Markup:
@@ -160,6 +174,7 @@ def environment() -> "Environment":
         undefined=StrictUndefined,
     )
     made.filters["prose"] = lambda value: prose(NOT_GIVEN if value is None else str(value))
+    made.filters["sentence"] = lambda value: sentence(NOT_GIVEN if value is None else str(value))
     made.filters["fenced"] = fenced
     return made
 

@@ -54,10 +54,6 @@ def _tokens(selection: Selection) -> int | None:
     return tokens_per_year(load.calls_per_year, load.output_tokens)
 
 
-def _said(selection: Selection, *keys: str) -> str:
-    return sources(selection, *keys)
-
-
 def _line_e(selection: Selection) -> str:
     context = engine_block(
         selection.engine_line,

@@ -5,13 +5,28 @@ from collections.abc import Callable, Iterable
 
 from pydantic import BaseModel
 
+from wizard.budget import EngineLine, RuntimeLine, base_id
 from wizard.document import formats
 from wizard.document.markdown import NOT_GIVEN, Table
 from wizard.provenance import SourceWord
 from wizard.selection import Selection
 
-#: Weakest first, for the source word of a cell that was made from several values.
-_STRENGTH: tuple[SourceWord, ...] = ("missing", "default", "answer", "catalogue", "probe", "measured")
+#: Strongest first, for rows whose cells have different sources.
+_ORDER: tuple[SourceWord, ...] = (
+    "measured",
+    "probe",
+    "derived",
+    "catalogue",
+    "answer",
+    "default",
+    "missing",
+)
+#: The formula of Annex C behind each answer that selwiz works out from others.
+_FORMULAS = {
+    "runtime.ceilings.e2e_ms": "F-9",
+    "runtime.workload.concurrency": "F-13",
+    "runtime.settings.max_model_len": "F-14",
+}
 
 Row = tuple[str, str, str]
 Context = dict[str, object]
@@ -35,30 +50,27 @@ def answer(selection: Selection, key: str) -> object:
     return None if isinstance(found, BaseModel) or found == () else found
 
 
-def source(selection: Selection, *keys: str) -> SourceWord:
-    """The source word of a cell made from these answers: the weakest of theirs.
-
-    A value without an origin is one that nobody is known to have chosen, so it counts as a default.
-    """
-    return weakest(_word(selection, key) for key in keys)
+def source(selection: Selection, key: str) -> str:
+    """The source of one answer as the Source column has it: its word, with the formula if it was derived."""
+    word = _word(selection, key)
+    return f"derived {_FORMULAS[key]}" if word == "derived" else word
 
 
 def sources(selection: Selection, *keys: str) -> str:
-    """The source words of a row whose cells have different ones, strongest first: "answer, missing"."""
-    words = {source(selection, key) for key in keys}
-    return ", ".join(word for word in reversed(_STRENGTH) if word in words) or "missing"
+    """The sources of a row whose cells have different ones, strongest first: "answer, missing"."""
+    words = {_word(selection, key): source(selection, key) for key in reversed(keys)}
+    return ", ".join(words[word] for word in _ORDER if word in words) or "missing"
 
 
 def _word(selection: Selection, key: str) -> SourceWord:
+    """The source word of one answer.
+
+    A value without an origin is one that nobody is known to have chosen, so it counts as a default.
+    """
     if answer(selection, key) is None:
         return "missing"
     word = selection.origin(key).word
     return "default" if word == "missing" else word
-
-
-def weakest(words: Iterable[SourceWord]) -> SourceWord:
-    """The weakest of some source words; of none, missing."""
-    return min(words, key=_STRENGTH.index, default="missing")
 
 
 def said(selection: Selection, key: str, show: Callable[[object], str] = formats.value) -> str:
@@ -98,3 +110,8 @@ def machine_kind(selection: Selection) -> str:
     if any(gpu.name.source == "simulated" for gpu in machine.gpus):
         return f"a simulated machine of {taken} UTC, no real one"
     return f"{'recorded machine of' if machine.recorded else 'probe of'} {taken} UTC"
+
+
+def ids(line: EngineLine | RuntimeLine, families: tuple[str, ...]) -> list[str]:
+    """The ids of one line that belong to these catalogue ids (E6a belongs to E6) and are needed."""
+    return [row.id for row in line.rows if base_id(row.id) in families and row.state != "not_needed"]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from wizard.answers import EngineOption
 from wizard.document import formats
 from wizard.document.context import strategies
-from wizard.document.context.common import Context, answer, facts, said, sources
+from wizard.document.context.common import Context, answer, facts, ids, said, sources
 from wizard.document.markdown import NOT_GIVEN, Table
 from wizard.selection import Selection
 from wizard.weighing import first_place_stable, score
@@ -37,11 +37,12 @@ def engine(selection: Selection) -> Context:
         "gates": _gates(selection),
         "weights_fixed_on": said(selection, "engine.weights_fixed_on"),
         "scores": _scores(selection),
+        "unscored": _unscored(selection),
         "rejected": _rejected(selection),
         "consequences": _consequences(selection),
         "supply": _supply(selection),
-        "repeated": _items(selection, ("E3", "E4", "E6", "E8")),
-        "exit": _items(selection, ("E10",)),
+        "repeated": ids(selection.engine_line, ("E3", "E4", "E6", "E8")),
+        "exit": ids(selection.engine_line, ("E10",)),
         "confirmation": answer(selection, "engine.confirmation"),
     }
 
@@ -67,10 +68,12 @@ def _models(selection: Selection) -> Table | None:
 
 def _option_names(options: Sequence[EngineOption]) -> tuple[str, ...]:
     """Names as column headers: what kind of option it is, where it is no engine."""
-    return tuple(
-        ": ".join(word for word in (_KINDS[option.kind].capitalize(), option.name) if word) or NOT_GIVEN
-        for option in options
-    )
+    return tuple(_option_name(option) for option in options)
+
+
+def _option_name(option: EngineOption) -> str:
+    kind, name = _KINDS[option.kind], option.name or NOT_GIVEN
+    return name if not kind or name.casefold() == kind.casefold() else f"{name}, {kind}"
 
 
 def _groups(options: Sequence[EngineOption]) -> list[tuple[EngineOption, ...]]:
@@ -98,7 +101,7 @@ def _gates(selection: Selection) -> list[Table]:
 
 def _scores(selection: Selection) -> list[Table]:
     criteria = [c for c in selection.answers.engine.criteria if c.name]
-    options = [o for o in selection.answers.engine.options if "fail" not in o.gates.values()]
+    options = [o for o in selection.answers.engine.options if "fail" not in o.gates.values() and o.scores]
     if not criteria or not options:
         return []
     weights = {str(c.name): c.weight for c in criteria if c.weight is not None}
@@ -126,6 +129,15 @@ def _scores(selection: Selection) -> list[Table]:
         )
         tables.append(Table(("Criterion", "Weight", *_option_names(group), "Evidence"), tuple(rows)))
     return tables
+
+
+def _unscored(selection: Selection) -> list[str]:
+    """Options without a score, with why."""
+    return [
+        f"{_option_name(option)}, {'which fails a gate' if 'fail' in option.gates.values() else 'no score is given'}"
+        for option in selection.answers.engine.options
+        if "fail" in option.gates.values() or not option.scores
+    ]
 
 
 _STABLE = {
@@ -184,19 +196,10 @@ def _supply(selection: Selection) -> Table:
             (
                 f"Model: {said(selection, f'{prefix}.name')}",
                 revision if revision == NOT_GIVEN else f"revision {revision}",
-                f"{licence}; licence review {review}",
+                f"{licence}; review: {review}",
                 support,
                 end,
                 sources(selection, f"{prefix}.name", f"{prefix}.licence_review", *keys),
             )
         )
     return Table(columns, tuple(rows))
-
-
-def _items(selection: Selection, families: Sequence[str]) -> list[str]:
-    """The ids of the items of line E that belong to these catalogue ids (E6a belongs to E6) and are needed."""
-    return [
-        item.id
-        for item in selection.answers.budget.engine.items
-        if item.id and item.id.rstrip("abcdefghijklmnopqrstuvwxyz") in families and item.state != "not_needed"
-    ]

@@ -12,7 +12,7 @@ from wizard.document.context.common import (
     said,
     sources,
 )
-from wizard.document.markdown import NOT_GIVEN, Table
+from wizard.document.markdown import Table
 from wizard.finding import Severity
 from wizard.selection import Selection, content_hash
 
@@ -104,12 +104,11 @@ def _control(selection: Selection) -> Table:
         row(selection, "Owner of section 2, runtime", "runtime.owner"),
         row(selection, "Requirement document", "project.requirement_ref"),
         row(selection, "Related documents", "project.related"),
-        ("Feeds", "project approach, business case and tolerances of the project initiation", "tool"),
         row(selection, "Review by", "project.review_by"),
         ("Expires when", "a trigger of 1.8 or 2.10 occurs, or a price passes its date", "derived F-11"),
         (
             "Numbers and currency",
-            f"1,234.56; line E in {said(selection, 'budget.engine.currency')}, line R in "
+            f"1,234.56; currency of line E {said(selection, 'budget.engine.currency')}, of line R "
             f"{said(selection, 'budget.runtime.currency')}; 1 GiB is 1,073,741,824 bytes; 1 year is 8,760 hours",
             f"tool, {sources(selection, 'budget.engine.currency', 'budget.runtime.currency')}",
         ),
@@ -131,41 +130,44 @@ def brief(selection: Selection) -> Context:
 
 
 def _runtime_phrase(selection: Selection) -> str | None:
-    product = answer(selection, "runtime.product")
-    return None if product is None else f"{product} {said(selection, 'runtime.version', _version)}"
-
-
-def _version(version: object) -> str:
-    return str(version)
+    product, version = (answer(selection, f"runtime.{name}") for name in ("product", "version"))
+    if product is None:
+        return None
+    return f"{product}, version not given," if version is None else f"{product} {version}"
 
 
 def _hardware_phrase(selection: Selection) -> str:
-    spare = answer(selection, "runtime.layout.spare_replicas")
-    spare_words = "spare replicas not given" if spare is None else f"{formats.value(spare)} spare"
     gpu = answer(selection, "runtime.hardware.gpu")
-    return (
-        f"{'a GPU that is not given' if gpu is None else gpu}, "
-        f"{said(selection, 'runtime.hardware.gpus_per_replica')} GPUs per replica, "
-        f"{said(selection, 'runtime.layout.replicas')} serving and {spare_words}"
-    )
+    each = answer(selection, "runtime.hardware.gpus_per_replica")
+    if gpu is None and each is None:
+        return "hardware that is not given"
+    parts = [
+        f"{'a GPU that is not given' if gpu is None else gpu}",
+        "GPUs per replica not given" if each is None else f"{each} GPUs per replica",
+    ]
+    for name, words in (("replicas", "serving"), ("spare_replicas", "spare")):
+        count = answer(selection, f"runtime.layout.{name}")
+        parts.append(f"{words} replicas not given" if count is None else f"{count} {words}")
+    return ", ".join(parts)
 
 
 def _load_phrase(selection: Selection) -> str:
-    calls = said(selection, "runtime.workload.concurrency")
+    calls = answer(selection, "runtime.workload.concurrency")
+    load = "a load that is not given" if calls is None else f"{formats.value(calls)} concurrent calls"
     ceilings = [
-        f"{formats.limit_ms(float(str(limit)))} ms {words}"
+        f"{formats.limit_ms(limit)} ms {words}"
         for limit, words in (
-            (answer(selection, "runtime.ceilings.ttft_ms"), "to the first token"),
-            (answer(selection, "runtime.ceilings.tpot_ms"), "per further token"),
-            (answer(selection, "runtime.ceilings.e2e_ms"), "per call"),
+            (selection.answers.runtime.ceilings.ttft_ms, "to the first token"),
+            (selection.answers.runtime.ceilings.tpot_ms, "per further token"),
+            (selection.answers.runtime.ceilings.e2e_ms, "per call"),
         )
         if limit is not None
     ]
     if not ceilings:
-        return f"{calls} concurrent calls; no latency ceiling is given"
-    percentile = said(selection, "runtime.ceilings.percentile")
-    at = "a percentile that is not given" if percentile == NOT_GIVEN else f"p{percentile}"
-    return f"{calls} concurrent calls at {at}: {formats.listed(ceilings)}"
+        return f"{load}; no latency ceiling is given"
+    percentile = answer(selection, "runtime.ceilings.percentile")
+    at = "ceilings at a percentile that is not given" if percentile is None else f"p{percentile} ceilings"
+    return f"{load} at {at} of {formats.listed(ceilings)}"
 
 
 def _drivers(selection: Selection) -> Table | None:
@@ -185,5 +187,5 @@ def _findings(selection: Selection) -> Table | None:
     ordered = sorted(selection.findings, key=lambda f: (_SEVERITIES.index(f.severity), f.rule, f.where))
     if not ordered:
         return None
-    rows = tuple((f.rule, f.severity, f.message, place(f.where)) for f in ordered)
+    rows = tuple((f.rule, f.severity, f"{f.message} {f.remedy}", place(f.where)) for f in ordered)
     return Table(("Rule", "Severity", "Finding", "Where"), rows)

@@ -2,8 +2,9 @@
 
 from wizard.document import formats
 from wizard.document.context.common import Context, answer, numbered
+from wizard.document.context.front import place
 from wizard.document.markdown import NOT_GIVEN, Table
-from wizard.selection import Selection
+from wizard.selection import OpenAnswer, Selection
 
 
 def governance(selection: Selection) -> Context:
@@ -46,21 +47,37 @@ def _register(selection: Selection) -> Table | None:
         for n, question in enumerate(given.open_questions)
     ]
     asked = {question.key for question in given.open_questions}
-    unasked = [answer for answer in selection.open_answers if answer.key not in asked]
+    unasked = [waiting for waiting in selection.open_answers if waiting.key not in asked]
     first = len(given.open_questions)
     rows += [
         (
             numbered("OQ", first + n),
             "open answer",
-            open_answer.title,
-            _text(open_answer.owner),
-            formats.day(open_answer.due),
-            f"{open_answer.key} stays not given",
+            _open_text(selection, waiting),
+            _text(waiting.owner),
+            formats.day(waiting.due),
+            f"stays not given in: {place(waiting.key)}",
         )
-        for n, open_answer in enumerate(unasked)
+        for n, waiting in enumerate(unasked)
     ]
     columns = ("Id", "Type", "Text", "Owner", "Due", "If false or if it happens")
     return Table(columns, tuple(rows)) if rows else None
+
+
+def _open_text(selection: Selection, waiting: OpenAnswer) -> str:
+    """The question, and for one of several rows which row it is: "Valid until, R1e"."""
+    row = waiting.key.rpartition(".")[0]
+    if not row.endswith("]"):
+        return waiting.title
+    names = (_maybe(selection, f"{row}.{name}") for name in ("id", "name", "role", "text"))
+    return next((f"{waiting.title}, {name}" for name in names if name), waiting.title)
+
+
+def _maybe(selection: Selection, key: str) -> object:
+    try:
+        return answer(selection, key)
+    except AttributeError:
+        return None
 
 
 def _text(text: str | None) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from probes.machine import Gpu, Machine
 from probes.reading import Reading
 from wizard.document import formats
-from wizard.document.context.common import Context, answer, machine_kind, said, source
+from wizard.document.context.common import Context, answer, machine_kind, said, source, sources
 from wizard.document.markdown import NOT_GIVEN, Table
 from wizard.selection import Selection
 
@@ -37,7 +37,11 @@ def hardware(selection: Selection) -> Context:
     """Found against proposed, what the probe complained of, and the fit with what exists."""
     machine = selection.machine
     return {
-        "found": machine_kind(selection),
+        "found": machine_kind(selection) if machine else "not given, because no machine was probed",
+        "proposed": sources(
+            selection,
+            *(f"runtime.hardware.{name}" for name in ("gpu", "gpus_per_replica", "driver", "interconnect")),
+        ),
         "probed": machine is not None,
         "hardware": _table(selection),
         "problems": [problem.message for problem in machine.problems] if machine else [],
@@ -107,7 +111,8 @@ def _table(selection: Selection) -> Table:
             _each(gpus, lambda gpu: _read(gpu.power_limit_w, lambda w: f"{formats.number(w, 0)} W")),
         ),
     ):
-        rows.append((item, text, same, "none" if same == _SAME and gpus else NOT_GIVEN))
+        known = same == _SAME and not text.startswith(NOT_GIVEN)
+        rows.append((item, text, same if known else NOT_GIVEN, "none" if known else NOT_GIVEN))
     driver = _read(machine.driver.version) if machine else NOT_GIVEN
     cuda = _read(machine.driver.cuda) if machine else NOT_GIVEN
     links = _links(machine)

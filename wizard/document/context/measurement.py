@@ -93,20 +93,29 @@ def measurement(selection: Selection) -> Context:
     }
 
 
+def not_usable(selection: Selection) -> str | None:
+    """Why no figure of the run may be carried over to the proposed runtime; None where it may."""
+    smoke = selection.smoke
+    if smoke is None or not smoke.points:
+        return "nothing was measured"
+    if smoke.mode == "tiny":
+        return "the run used a stand-in for the model"
+    if smoke.mode == "endpoint":
+        return "the hardware behind the endpoint was not verified by the run"
+    if other_hardware(selection):
+        return "the run was not on the proposed hardware"
+    return None
+
+
 def rate(selection: Selection) -> Rate:
     """The measured output rate that the unit cost of line R may use, or why none may be used.
 
     It is the rate of one replica at the asked load, times the serving replicas: all the capacity that R1 pays for.
     """
     smoke, replicas = selection.smoke, selection.answers.runtime.layout.replicas
-    if smoke is None or not smoke.points:
-        return Rate(None, "", "nothing was measured")
-    if smoke.mode == "tiny":
-        return Rate(None, "", "the run used a stand-in for the model")
-    if smoke.mode == "endpoint":
-        return Rate(None, "", "the hardware behind the endpoint was not verified by the run")
-    if other_hardware(selection):
-        return Rate(None, "", "the run was not on the proposed hardware")
+    doubt = not_usable(selection)
+    if smoke is None or doubt is not None:
+        return Rate(None, "", doubt or "nothing was measured")
     asked = [run for run in runs(smoke) if run.point.kind != "search"]
     if not asked or replicas is None:
         return Rate(None, "", "no run at the asked load, or no number of serving replicas")

@@ -73,15 +73,17 @@ def funding(line: _Line, answers: Line, purpose: str) -> tuple[str, ...]:
     return (
         line.line,
         answers.purpose or purpose,
-        _request(line.one_time),
-        _request(line.recurring),
+        _request(line, line.one_time),
+        _request(line, line.recurring),
         line.currency or NOT_GIVEN,
         answers.owner or NOT_GIVEN,
         answers.approval_route or NOT_GIVEN,
     )
 
 
-def _request(subtotal: _Subtotal) -> str:
+def _request(line: _Line, subtotal: _Subtotal) -> str:
+    if not line.rows:
+        return NOT_GIVEN
     return _incomplete(subtotal) or ("none" if subtotal.money is None else subtotal.money.number())
 
 
@@ -154,9 +156,7 @@ def _no_costs(line: RuntimeLine, rate: Rate, tokens: int | None) -> str:
 def _block(line: _Line, answers: Line, said: Said) -> Context:
     items = _items(answers)
     return {
-        "period_from": formats.day(answers.period_from),
-        "horizon": f"{answers.horizon_months} months" if answers.horizon_months else NOT_GIVEN,
-        "view": answers.view,
+        "currency": line.currency,
         "amounts": _amounts(line, said),
         "unpriced": [_lacking(row) for row in line.rows if row.id in line.unpriced],
         "unpriced_ids": list(dict.fromkeys(line.unpriced)),
@@ -197,11 +197,13 @@ def _table(line: _Line) -> str:
 
 
 def _amount_row(row: _Row, said: Said) -> tuple[str, ...]:
-    quantity = NOT_GIVEN if row.quantity is None else formats.number(row.quantity)
+    quantity = "quantity not given" if row.quantity is None else formats.number(row.quantity)
+    quantity_and_unit = f"{quantity} {row.unit or 'units not named'}"
     title = row.title if row.cause is None else f"{row.title}, caused by {row.cause}"
     price = NOT_GIVEN if row.unit_price is None else row.unit_price.exact_text()
     if row.included_in is not None:
         price, amount = "bundled", f"included in {row.included_in}"
+        quantity_and_unit = quantity_and_unit if row.quantity is not None else "not priced apart"
         word = said(f"{row.key}.basis", f"{row.key}.included_in")
     elif row.amount is None:
         amount, word = NOT_GIVEN, "missing"
@@ -212,7 +214,7 @@ def _amount_row(row: _Row, said: Said) -> tuple[str, ...]:
         row.id,
         title,
         _FREQUENCIES[row.frequency] if row.frequency else NOT_GIVEN,
-        f"{quantity} {row.unit or 'units not named'}",
+        quantity_and_unit,
         price,
         amount,
         word,

@@ -2,8 +2,8 @@
 
 from wizard.document import formats
 from wizard.document.context import strategies
-from wizard.document.context.common import Context, Row, answer, facts, row, said, source, sources
-from wizard.document.context.measurement import capacity_run
+from wizard.document.context.common import Context, Row, answer, facts, ids, row, said, source, sources
+from wizard.document.context.measurement import capacity_run, not_usable
 from wizard.document.markdown import NOT_GIVEN, Table
 from wizard.selection import Selection
 
@@ -12,8 +12,9 @@ def runtime(selection: Selection) -> Context:
     """Everything that 2.1, 2.3, 2.4 and 2.6 to 2.10 say."""
     return {
         "product": answer(selection, "runtime.product"),
-        "version": said(selection, "runtime.version"),
+        "version": answer(selection, "runtime.version"),
         "owner": said(selection, "runtime.owner"),
+        "owner_known": answer(selection, "runtime.owner") or "a person who is not given",
         "products": _products(selection),
         "load": _load(selection),
         "configuration": strategies.configuration(selection),
@@ -24,7 +25,12 @@ def runtime(selection: Selection) -> Context:
             answer(selection, f"runtime.ceilings.{name}") is not None
             for name in ("ttft_ms", "tpot_ms", "e2e_ms")
         ),
-        "concurrency": said(selection, "runtime.workload.concurrency"),
+        "concurrency": answer(selection, "runtime.workload.concurrency"),
+        "defaults": _defaults(selection),
+        "defaults_of": f"vLLM {_SECURITY_READ_AT}",
+        "e_items": ids(selection.engine_line, ("E3", "E4")),
+        "r_items": ids(selection.runtime_line, _QUOTED_ANEW),
+        "r_exit": ids(selection.runtime_line, ("R12",)),
     }
 
 
@@ -147,22 +153,74 @@ def _security(selection: Selection) -> Table:
     )
 
 
+_SECURITY_READ_AT = "0.33.0"
+
+
+def _defaults(selection: Selection) -> Table | None:
+    """What the runtime does unless it is told otherwise (vLLM, docs/usage/security.md), and what 2.4 tells it."""
+    if selection.launch.runtime != "vllm":
+        return None
+    launch = selection.launch
+    environment = dict(launch.environment)
+
+    def flag(name: str, there: str, absent: str) -> str:
+        return absent if launch.find(name) is None else there
+
+    rows = (
+        (
+            "Key of the runtime",
+            "guards only paths below /v1, /v2 and /inference; others stay open",
+            flag("--api-key", "set, and not the only control", "not set")
+            + "; the gateway before it has to decide who may call",
+        ),
+        (
+            "Traffic between nodes",
+            "not encrypted, no authorisation",
+            flag("--nnodes", "several nodes: a closed network is needed", "one node, so there is none"),
+        ),
+        (
+            "Development mode",
+            "off; on, it opens paths that change the server",
+            "set" if "VLLM_SERVER_DEV_MODE" in environment else "not set in 2.4",
+        ),
+        (
+            "Code from the model's repository",
+            "not run",
+            flag("--trust-remote-code", "run: the revision has to be pinned and read", "not run"),
+        ),
+        (
+            "Media addresses in prompts",
+            "fetched from anywhere by multimodal models",
+            flag("--allowed-media-domains", "limited to a list", "no list set"),
+        ),
+        (
+            "Usage statistics, hub access",
+            "both on",
+            f"statistics {'off' if 'VLLM_NO_USAGE_STATS' in environment else 'on'}, hub "
+            f"{'off' if 'HF_HUB_OFFLINE' in environment else 'on'}",
+        ),
+        (
+            "Answers per call",
+            "at most 16,384 (VLLM_MAX_N_SEQUENCES)",
+            "set" if "VLLM_MAX_N_SEQUENCES" in environment else "not set in 2.4",
+        ),
+    )
+    return Table(
+        ("Topic", "Unless told otherwise", "In this selection", "Source"),
+        tuple((*cells, "catalogue, derived F-15") for cells in rows),
+    )
+
+
+_QUOTED_ANEW = ("R1", "R2", "R4", "R5", "R6", "R7", "R8", "R9", "R10", "R11", "R13")
+
+
 def _operations(selection: Selection) -> Table:
     rows: list[Row] = [
         row(selection, "Serving replicas", "runtime.layout.replicas"),
         row(selection, "Spare replicas", "runtime.layout.spare_replicas"),
         _gpus_in_all(selection),
     ]
-    capacity = selection.smoke.capacity if selection.smoke else None
-    if capacity is not None:
-        held = "" if capacity.kind == "edge" else "at least "
-        rows.append(
-            (
-                "Capacity of one replica",
-                f"{held}{formats.number(capacity.concurrency)} concurrent calls",
-                f"measured {capacity_run(selection.smoke)}",
-            )
-        )
+    rows += _measured_operations(selection)
     rows += facts(
         selection,
         (
@@ -178,6 +236,33 @@ def _operations(selection: Selection) -> Table:
         ),
     ).rows  # type: ignore[arg-type]
     return Table(("Item", "Value", "Source"), tuple(rows))
+
+
+def _measured_operations(selection: Selection) -> list[Row]:
+    """What the run says about capacity and start, and the replicas that follow from it."""
+    smoke = selection.smoke
+    if smoke is None or smoke.failure is not None:
+        return []
+    rows = []
+    peak, capacity = selection.answers.runtime.workload.concurrency, smoke.capacity
+    doubt = not_usable(selection)
+    if capacity is not None:
+        run = capacity_run(smoke)
+        held = "" if capacity.kind == "edge" else "at least "
+        text = f"{held}{formats.number(capacity.concurrency)} concurrent calls"
+        rows.append(
+            ("Capacity of one replica", f"{text}{f', but {doubt}' if doubt else ''}", f"measured {run}")
+        )
+        if doubt is None and peak is not None and capacity.concurrency > 0:
+            needed = -(-peak // capacity.concurrency)
+            worked = (
+                f"ceil({formats.number(peak)} asked / {formats.number(capacity.concurrency)} held) = {needed}"
+            )
+            rows.append(("Serving replicas needed", worked, "derived F-6"))
+    if smoke.server.ready_s is not None:
+        start = f"{formats.number(smoke.server.ready_s, 0)} s until ready{f', but {doubt}' if doubt else ''}"
+        rows.append(("Start of the runtime", start, "measured RUN-1"))
+    return rows
 
 
 def _gpus_in_all(selection: Selection) -> Row:

@@ -9,6 +9,7 @@ from wizard.document.context.common import Context, numbered, said, sources
 from wizard.document.markdown import NOT_GIVEN, Table, cell, code
 from wizard.launch import Setting
 from wizard.selection import Selection
+from wizard.trace import realised
 
 
 def titled(selection: Selection, strategy: str) -> str:
@@ -27,10 +28,15 @@ def adopted_names(selection: Selection) -> list[str]:
     """The names of the adopted strategies, in the order of the answers."""
     given = selection.answers.engine.strategies
     return [
-        _name(strategy)
+        _in_sentence(_name(strategy))
         for strategy in selection.launch.strategies
         if strategy in given and given[strategy].decision == "adopt"
     ]
+
+
+def _in_sentence(name: str) -> str:
+    """A name with a small first letter, unless it begins with an abbreviation."""
+    return name if name[1:2].isupper() else name[:1].lower() + name[1:]
 
 
 def undecided(selection: Selection) -> list[str]:
@@ -60,23 +66,44 @@ def table(selection: Selection) -> Table | None:
     return Table(columns, tuple(rows)) if rows else None
 
 
-#: What the catalogue calls a default, in words.
-_DEFAULTS = {"on": "on", "off": "off", "auto": "decided by the runtime"}
-
-
 def _realised(selection: Selection, strategy: str) -> str:
-    """The flags that serve a strategy, or the runtime's own default at the version the catalogue read."""
-    flags = [_flag(setting) for setting in selection.launch.settings if setting.strategy == strategy]
-    if flags:
-        return Markup(", ").join(dict.fromkeys(flags))
-    known, runtime = strategies().get(strategy), selection.launch.runtime
-    switch = None if known is None or runtime is None else known.switches.get(runtime)
-    if switch is None:
+    """What puts a strategy in force or keeps it off: flags by name, or the default of the version that was read."""
+    launch = selection.launch
+    found = realised(strategy, launch, _carried(selection))
+    if found.version is None or launch.runtime is None:
         return NOT_GIVEN
-    if switch.default_value is not None:
-        return f"no flag: {switch.default_value}"
-    product = engines()[str(runtime)].name
-    return f"no flag: default {_DEFAULTS[switch.default]} in {product} {switch.version}"
+    flags = Markup(", ").join(_named(selection, flag) for flag in dict.fromkeys(found.flags))
+    version = f"{engines()[launch.runtime].name} {found.version}"
+    also = Markup("; ") + flags if flags else Markup("")
+    match found.by:
+        case "flags":
+            return flags
+        case "default":
+            return Markup("no flag needed: on by default in ") + cell(version) + also
+        case "checkpoint":
+            return f"format of the checkpoint, {'no flag needed' if found.in_force else 'which is not quantised'}"
+        case "off_switch":
+            return Markup("switched off by ") + flags
+        case "nothing":
+            return f"no flag: off by default in {version}"
+        case _:
+            return NOT_GIVEN
+
+
+def _carried(selection: Selection) -> ModelFacts | None:
+    """The facts of the model that this selection carries."""
+    position = _first_carried(selection)
+    return None if position is None or position >= len(selection.models) else selection.models[position]
+
+
+def _first_carried(selection: Selection) -> int | None:
+    models = selection.answers.engine.models
+    return next((n for n, model in enumerate(models) if model.carried_by in (None, "this")), None)
+
+
+def _named(selection: Selection, flag: str) -> Markup:
+    setting = selection.launch.find(flag)
+    return code(flag) if setting is None else _flag(setting)
 
 
 def _flag(setting: Setting) -> Markup:
@@ -92,7 +119,7 @@ def configuration(selection: Selection) -> Context:
         (
             _flag(setting),
             "on" if setting.value is None else " ".join((setting.value, *setting.more)),
-            titled(selection, setting.strategy) if setting.strategy else "none",
+            _implements(selection, setting.strategy),
             sources(selection, *setting.source_keys) if setting.source_keys else "catalogue",
         )
         for setting in launch.settings
@@ -100,6 +127,16 @@ def configuration(selection: Selection) -> Context:
     rows += [(code(name), value, "none", "catalogue") for name, value in launch.environment]
     columns = ("Flag", "Value", "Implements strategy", "Source")
     return {"table": Table(columns, tuple(rows)) if rows else None, "command": launch.shell()}
+
+
+def _implements(selection: Selection, strategy: str | None) -> str:
+    """The strategy that a flag serves, with its decision where that is not to adopt it."""
+    if strategy is None:
+        return "none"
+    given = selection.answers.engine.strategies.get(strategy)
+    decision = None if given is None else given.decision
+    kept = {"defer": ", deferred", "reject": ", rejected"}.get(decision or "", "")
+    return f"{titled(selection, strategy)}{kept}"
 
 
 def architecture(selection: Selection, known: ModelFacts | None, key: str, position: int) -> tuple[str, ...]:
@@ -130,6 +167,5 @@ def _with_missing(words: str) -> str:
 def _served(selection: Selection, position: int) -> bool:
     """Whether a run served this model: the first that this selection carries, in its own shape."""
     smoke = selection.smoke
-    models = selection.answers.engine.models
-    first = next((n for n, model in enumerate(models) if model.carried_by in (None, "this")), None)
-    return position == first and smoke is not None and smoke.mode in ("local", "dummy") and bool(smoke.points)
+    ran = smoke is not None and smoke.mode in ("local", "dummy") and bool(smoke.points)
+    return ran and position == _first_carried(selection)
