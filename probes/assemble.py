@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from probes.child import Event, Walked
+from probes.driver_files import library_elsewhere, numa_node
 from probes.machine import Driver, Gpu, Host, Link, Problem
 from probes.problems import problem
 
@@ -43,23 +44,22 @@ class GpuSide:
     problems: tuple[Problem, ...]
 
 
-def assemble(walked: Walked, host: Host, timeout_s: float, library_elsewhere: Path | None = None) -> GpuSide:
+def assemble(walked: Walked, host: Host, root: Path = Path("/")) -> GpuSide:
     """Make the GPU side of a machine; whatever was not heard becomes a reason, and every failure a problem.
 
-    `timeout_s` is the time limit in seconds that the walk had; `library_elsewhere` is where the driver's
-    library lies when the loader does not find it.
+    `root` is where the driver's files and /sys are looked for.
     """
     heard = _sort(walked.events)
     problems: list[Problem] = []
     if heard.failed is not None:
-        problems.append(_nothing_asked(heard.failed, heard.library, host, library_elsewhere))
-    stopped = _stops(walked, timeout_s, problems)
+        problems.append(_nothing_asked(heard.failed, heard.library, host, root))
+    stopped = _stops(walked, problems)
     if heard.count == 0:
         problems.append(_stub(heard.library) or problem("no_gpu"))
     if heard.driver.get("cuda", {}).get("code") == _LIBRARY_NOT_FOUND:
         problems.append(problem("no_libcuda"))
     indices = sorted({*range(heard.count or 0), *heard.gpus, *heard.no_handle})
-    gpus = tuple(_gpu(index, heard, stopped, host, problems) for index in indices)
+    gpus = tuple(_gpu(index, heard, stopped, host, root, problems) for index in indices)
     return GpuSide(_driver(heard, host, stopped), gpus, _links(heard), tuple(problems))
 
 
@@ -94,7 +94,7 @@ def _stub(library: str | None) -> Problem | None:
     return problem("stub_library", path=library) if library and "/stubs/" in library else None
 
 
-def _nothing_asked(failed: Event, library: str | None, host: Host, elsewhere: Path | None) -> Problem:
+def _nothing_asked(failed: Event, library: str | None, host: Host, root: Path) -> Problem:
     """Find the sentence for a driver that could not be asked at all."""
     code, text = failed["code"], failed["text"]
     module = host.nvidia_module.value
@@ -105,7 +105,7 @@ def _nothing_asked(failed: Event, library: str | None, host: Host, elsewhere: Pa
     if stub := _stub(library):
         return stub
     if code == _LIBRARY_NOT_FOUND:
-        if elsewhere is not None:
+        if (elsewhere := library_elsewhere(root)) is not None:
             return problem("library_off_path", path=elsewhere, folder=elsewhere.parent)
         if host.in_container.value:
             return problem("no_driver_in_container")
@@ -120,23 +120,21 @@ def _nothing_asked(failed: Event, library: str | None, host: Host, elsewhere: Pa
     return problem("driver_failed", text=text.rstrip(".") or failed["why"], code=code)
 
 
-def _stops(walked: Walked, timeout_s: float, problems: list[Problem]) -> dict[int | None, str]:
+def _stops(walked: Walked, problems: list[Problem]) -> dict[int | None, str]:
     """Tell which GPUs (None: all not yet heard) were not read because a walk hung or crashed, and why."""
     stopped: dict[int | None, str] = {}
-    for end, gpu, call, stderr in walked.ends:
+    for end, gpu, call, stderr, silent_s in walked.ends:
         if end == "done":
             continue
         what = "The NVIDIA driver" if gpu is None else f"GPU {gpu}"
         if end == "timeout":
-            problems.append(problem("probe_timeout", gpu, what=what, seconds=timeout_s, call=call))
+            problems.append(problem("probe_timeout", gpu, what=what, seconds=round(silent_s, 1), call=call))
         else:
             text = f"; {stderr}" if stderr else ""
-            problems.append(
-                problem("probe_crashed", gpu, what=what.replace("The", "the"), call=call, text=text)
-            )
+            problems.append(problem("probe_crashed", gpu, what=what.replace("The", "the"), call=call, text=text))
         stopped[gpu] = "timeout" if end == "timeout" else "unknown"
-    if walked.ends and walked.ends[-1][0] != "done":
-        stopped.setdefault(None, stopped[walked.ends[-1][1]])
+    if walked.ends and walked.ends[-1].end != "done":
+        stopped.setdefault(None, stopped[walked.ends[-1].gpu])
     return stopped
 
 
@@ -156,7 +154,7 @@ def _driver(heard: _Heard, host: Host, stopped: dict[int | None, str]) -> Driver
 
 
 def _gpu(
-    index: int, heard: _Heard, stopped: dict[int | None, str], host: Host, problems: list[Problem]
+    index: int, heard: _Heard, stopped: dict[int | None, str], host: Host, root: Path, problems: list[Problem]
 ) -> Gpu:
     events = heard.gpus.get(index, {})
     readings: dict[str, Any] = {name: _reading(event) for name, event in events.items()}
@@ -180,6 +178,8 @@ def _gpu(
         total, available = host.memory_total_bytes, host.memory_available_bytes
         readings |= {"memory_total_bytes": total.model_dump(), "memory_free_bytes": available.model_dump()}
     bandwidth = _bandwidth(readings, absent)
+    if bus_id := readings.get("pci_bus_id", absent).get("value"):
+        readings["numa_node"] = numa_node(bus_id, root).model_dump()
     because = _unusable(index, events, no_handle, stopped, mig, problems)
     return Gpu.sparse(
         index,
@@ -258,9 +258,7 @@ def _unusable(
     return None
 
 
-def _blocking(
-    index: int, events: dict[str, Event], no_handle: Event | None, mig: dict[str, Any]
-) -> Problem | None:
+def _blocking(index: int, events: dict[str, Event], no_handle: Event | None, mig: dict[str, Any]) -> Problem | None:
     if no_handle is not None:
         named = {"lost": "gpu_lost", "no_permission": "no_permission"}
         if no_handle["why"] in named:

@@ -8,7 +8,7 @@ import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal, NamedTuple
 
 Event = dict[str, Any]
 End = Literal["done", "timeout", "crashed"]
@@ -17,15 +17,22 @@ NVML_MODULE = Path(__file__).with_name("nvml.py")
 HANG_SHARE = 0.6  # a call silent for this share of the time limit hangs; the rest is for the other GPUs
 
 
+class Ended(NamedTuple):
+    """How one walk ended, at which GPU (None: the driver as a whole) and at which call."""
+
+    end: End
+    gpu: int | None
+    call: str
+    stderr: str  # its last line
+    silent_s: float  # how long it was waited for in vain
+
+
 @dataclass
 class Walked:
     """What one or more walks over the GPUs said."""
 
     events: list[Event] = field(default_factory=list)
-    ends: list[tuple[End, int | None, str, str]] = field(default_factory=list)
-    """How each walk ended: the end, the GPU and the call it was at, the last line of its standard error."""
-
-    seconds: float = 0.0
+    ends: list["Ended"] = field(default_factory=list)
 
 
 def walk(timeout_s: float) -> Walked:
@@ -43,12 +50,12 @@ def walk(timeout_s: float) -> Walked:
         silence_s = left_s if skip else timeout_s * HANG_SHARE
         events, end, stderr = _run(_command(skip), left_s, silence_s)
         walked.events += events
-        at = next((event for event in reversed(events) if event["event"] == "at"), {})
-        walked.ends.append((end, at.get("gpu"), at.get("call", "start"), stderr))
+        at = _at(events)
         bad = at.get("gpu")
+        waited_s = left_s if bad is None else min(left_s, silence_s)
+        walked.ends.append(Ended(end, bad, at.get("call", "start"), stderr, waited_s))
         left_s = timeout_s - (time.monotonic() - started)
         if end == "done" or bad is None or bad in skip or left_s <= 0:
-            walked.seconds = time.monotonic() - started
             return walked
         skip.add(bad)
 
@@ -74,7 +81,7 @@ def _run(command: list[str], limit_s: float, silence_s: float) -> tuple[list[Eve
     except OSError as error:
         return [], "crashed", str(error)
     try:
-        out, err, in_time = _read(process, time.monotonic() + limit_s, silence_s)
+        out, err, in_time = _read(process, limit_s, silence_s)
     finally:
         process.kill()
         _reap(process)
@@ -85,30 +92,31 @@ def _run(command: list[str], limit_s: float, silence_s: float) -> tuple[list[Eve
     return events, "crashed" if in_time else "timeout", last
 
 
-def _read(process: subprocess.Popen[bytes], deadline: float, silence_s: float) -> tuple[bytes, bytes, bool]:
+def _read(process: subprocess.Popen[bytes], limit_s: float, silence_s: float) -> tuple[bytes, bytes, bool]:
     """Collect both outputs until they are closed (True) or the time is up (False)."""
-    chunks: dict[IO[bytes], list[bytes]] = {}
+    started = heard = time.monotonic()
+    out, err = process.stdout, process.stderr
+    assert out is not None  # noqa: S101  for the type checker: both are pipes
+    assert err is not None  # noqa: S101
+    chunks: dict[Any, list[bytes]] = {out: [], err: []}
     with selectors.DefaultSelector() as selector:
-        for stream in (process.stdout, process.stderr):
-            assert stream is not None  # noqa: S101  for the type checker: both are pipes
-            chunks[stream] = []
+        for stream in chunks:
             selector.register(stream, selectors.EVENT_READ)
-        heard = time.monotonic()
-        in_time = True
         while selector.get_map():
-            wait_s = min(deadline, heard + silence_s) - time.monotonic()
+            now = time.monotonic()
+            if now >= heard + silence_s and _at(_events(b"".join(chunks[out]))).get("gpu") is None:
+                silence_s = limit_s  # the driver as a whole: nothing would be gained by asking again
+            wait_s = min(started + limit_s, heard + silence_s) - now
             if wait_s <= 0:
-                in_time = False
-                break
+                return b"".join(chunks[out]), b"".join(chunks[err]), False
             for key, _ in selector.select(wait_s):
                 chunk = os.read(key.fd, 65536)
                 heard = time.monotonic()
                 if chunk:
-                    chunks[key.fileobj].append(chunk)  # type: ignore[index]  # what was registered above
+                    chunks[key.fileobj].append(chunk)
                 else:
                     selector.unregister(key.fileobj)
-    out, err = (b"".join(parts) for parts in chunks.values())
-    return out, err, in_time
+    return b"".join(chunks[out]), b"".join(chunks[err]), True
 
 
 def _reap(process: subprocess.Popen[bytes]) -> None:
@@ -119,6 +127,11 @@ def _reap(process: subprocess.Popen[bytes]) -> None:
         process.wait(timeout=1)
     except subprocess.TimeoutExpired:
         return  # stuck inside the driver: the kernel ends it as soon as the call returns
+
+
+def _at(events: list[Event]) -> Event:
+    """Find what was asked last."""
+    return next((event for event in reversed(events) if event["event"] == "at"), {})
 
 
 def _events(out: bytes) -> list[Event]:

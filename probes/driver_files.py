@@ -41,3 +41,15 @@ def module_version(root: Path = Path("/")) -> Reading[str]:
         return Reading.absent("not_supported", source)
     match = re.search(r"Kernel Module(?: for \S+)?\s+(\d+(?:\.\d+)+)", text)
     return Reading.of(match[1], source) if match else Reading.absent("unknown", source)
+
+
+def numa_node(pci_bus_id: str, root: Path = Path("/")) -> Reading[int]:
+    """Read the NUMA node of a PCI device, given by NVML's bus id ("00000000:53:00.0")."""
+    # Linux writes the domain with four digits, NVML with eight.
+    domain, _, rest = pci_bus_id.lower().partition(":")
+    name = f"sys/bus/pci/devices/{int(domain, 16):04x}:{rest}/numa_node"
+    try:
+        node = int((root / name).read_text())
+    except (OSError, ValueError):
+        return Reading.absent("unknown", f"sys:/{name}")
+    return Reading.of(node, f"sys:/{name}") if node >= 0 else Reading.absent("not_supported", f"sys:/{name}")

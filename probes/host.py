@@ -37,9 +37,7 @@ def read_host(root: Path = Path("/"), environ: Mapping[str, str] = os.environ) -
         cpu_logical_cores=logical,
         cpu_usable_cores=_cpu_usable(root, logical),
         memory_total_bytes=memory_total,
-        memory_available_bytes=_try(
-            lambda: int(psutil.virtual_memory().available), "psutil:virtual_memory.available"
-        ),
+        memory_available_bytes=_try(lambda: int(psutil.virtual_memory().available), "psutil:virtual_memory.available"),
         memory_usable_bytes=_memory_usable(root, memory_total),
         shm_total_bytes=_try(lambda: shutil.disk_usage(shm).total, "statvfs:/dev/shm"),
         shm_free_bytes=_try(lambda: shutil.disk_usage(shm).free, "statvfs:/dev/shm"),

@@ -118,18 +118,14 @@ def has_weights(path: Path) -> bool:
     """Tell whether the folder holds weights: safetensors or PyTorch files that are not empty."""
     folder = path.expanduser()
     patterns = ("*.safetensors", "pytorch_model*.bin", "consolidated*.pth", "model*.bin")
-    return any(
-        file.stat().st_size > 0 for pattern in patterns for file in folder.glob(pattern) if file.is_file()
-    )
+    return any(file.stat().st_size > 0 for pattern in patterns for file in folder.glob(pattern) if file.is_file())
 
 
 def _read_json(file: Path) -> dict[str, Any]:
     shown = _shown(file)
     try:
         if file.stat().st_size > _MOST_BYTES:
-            raise ProbeError(
-                f"{shown} is too large to be a model's configuration.", "Give the model's own folder."
-            )
+            raise ProbeError(f"{shown} is too large to be a model's configuration.", "Give the model's own folder.")
         whole = json.loads(file.read_bytes())
     except FileNotFoundError:
         raise ProbeError(
@@ -176,7 +172,7 @@ def _word(part: dict[str, Any], name: str) -> str | None:
 
 
 def _quantization(folder: Path, whole: dict[str, Any], text: dict[str, Any]) -> str | None:
-    """Name the quantization method, of the configuration or of the file that NVIDIA's Model Optimizer adds."""
+    """Name the quantization method, of the configuration or of the file of NVIDIA's Model Optimizer."""
     for part in (whole, text):
         for key in ("quantization_config", "compression_config"):
             settings = part.get(key)

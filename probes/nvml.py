@@ -60,7 +60,7 @@ Answer = dict[str, Any]
 
 
 class Ask(NamedTuple):
-    """One question: a `pynvml` function or one of ours, what follows the handle, what to make of the answer."""
+    """One question: a `pynvml` function or ours, what follows the handle, what to make of the answer."""
 
     call: str
     args: tuple[Any, ...] = ()
@@ -84,7 +84,7 @@ class Gate:
         )
 
     def ask(self, gpu: int | None, asks: Iterable[Ask], *before: Any) -> Answer:
-        """Put the first of `asks`, and the next only where the driver does not know the former, or no longer."""
+        """Put the first of `asks`, the next only where the driver does not know the former."""
         answer: Answer = {}
         for ask in asks:
             answer = self._put(gpu, ask, *before)
@@ -274,9 +274,7 @@ class Walk:
 
     def memory(self, index: int, handle: Any) -> None:
         """Read total, free, used and reserved; before driver 510 the reserve is inside `used`."""
-        for field, answer in self.memory_answers(
-            index, handle, ("total", "free", "used", "reserved")
-        ).items():
+        for field, answer in self.memory_answers(index, handle, ("total", "free", "used", "reserved")).items():
             self.reading(index, f"memory_{field}_bytes", answer)
 
     def memory_answers(self, index: int, handle: Any, parts: tuple[str, ...]) -> dict[str, Answer]:
@@ -337,9 +335,7 @@ class Walk:
         if first is not None:
             speed = self.gate.ask(index, [_ours(name, self.field_value, FIELD_NVLINK_SPEED, first)], handle)
             if speed["why"]:
-                speed = self.gate.ask(
-                    index, [_ours(name, self.field_value, FIELD_NVLINK_SPEED_COMMON)], handle
-                )
+                speed = self.gate.ask(index, [_ours(name, self.field_value, FIELD_NVLINK_SPEED_COMMON)], handle)
         self.reading(index, "nvlink_speed_mb_s", speed)
         if speed["value"]:
             self.speeds[index] = speed["value"]
@@ -390,9 +386,7 @@ class Walk:
         for position, a in enumerate(indices):
             for b in indices[position + 1 :]:
                 pair = (self.handles[a], self.handles[b])
-                nvlink = self.gate.ask(
-                    a, [Ask("nvmlDeviceGetP2PStatus", (P2P_NVLINK,), lambda s: s == 0)], *pair
-                )
+                nvlink = self.gate.ask(a, [Ask("nvmlDeviceGetP2PStatus", (P2P_NVLINK,), lambda s: s == 0)], *pair)
                 peer = self.gate.ask(a, [Ask("nvmlDeviceGetP2PStatus", (P2P_READ,), lambda s: s == 0)], *pair)
                 level = self.gate.ask(
                     a,
@@ -413,15 +407,12 @@ class Walk:
                 )
 
     def links_between(self, a: int, b: int) -> int | None:
-        """Count the active NVLinks over which `a` reaches `b`: those ending there, all those ending in a switch."""
+        """Count the active NVLinks over which `a` reaches `b`: those that end there or in a switch."""
         ends = self.links.get(a)
         if not ends:
             return None
         there = self.bus_ids.get(b)
-        return (
-            sum(kind != REMOTE_GPU or (bus_id is not None and bus_id == there) for kind, bus_id in ends)
-            or None
-        )
+        return sum(kind != REMOTE_GPU or (bus_id is not None and bus_id == there) for kind, bus_id in ends) or None
 
 
 def loaded_library() -> str | None:
@@ -441,11 +432,7 @@ def main(arguments: list[str]) -> None:
         sys.stdout.write(json.dumps(event) + "\n")
         sys.stdout.flush()
 
-    skip = (
-        frozenset(int(part) for part in arguments[1].split(","))
-        if arguments[:1] == ["--skip"]
-        else frozenset()
-    )
+    skip = frozenset(int(part) for part in arguments[1].split(",")) if arguments[:1] == ["--skip"] else frozenset()
     try:
         import pynvml
     except ImportError as error:

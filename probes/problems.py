@@ -13,7 +13,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "no_driver_in_container": (
         "No NVIDIA driver is visible in this container.",
-        "Start the container with its GPUs passed in (docker run --gpus all; on Kubernetes the nvidia runtime).",
+        "Start the container with its GPUs passed in (docker run --gpus all; or Kubernetes' nvidia runtime).",
     ),
     "no_library": (
         "The NVIDIA kernel module {module} is loaded, but its library libnvidia-ml.so.1 is not installed.",

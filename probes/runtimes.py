@@ -71,9 +71,7 @@ def supported_architectures(runtime: RuntimeFound) -> frozenset[str]:
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"))
     except (OSError, SyntaxError, ValueError) as error:
-        raise ProbeError(
-            f"The model registry of vLLM {runtime.version} cannot be read: {error}", remedy
-        ) from error
+        raise ProbeError(f"The model registry of vLLM {runtime.version} cannot be read: {error}", remedy) from error
     names = frozenset(name for table in _tables(tree) for name in table)
     if not names:
         raise ProbeError(f"The model registry of vLLM {runtime.version} names no model.", remedy)
@@ -91,11 +89,7 @@ def _tables(tree: ast.Module) -> Iterator[list[str]]:
                 and target.id.endswith("_MODELS")
                 and target.id not in _NOT_IN_TREE
             ):
-                yield [
-                    key.value
-                    for key in value.keys
-                    if isinstance(key, ast.Constant) and isinstance(key.value, str)
-                ]
+                yield [key.value for key in value.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
 
 
 def _places(option: Path | None) -> Iterator[_Place]:
@@ -150,10 +144,7 @@ def _package_folders(interpreter: Path) -> tuple[Path, ...]:
     shares = True
     if settings.is_file():
         text = settings.read_text(errors="replace")
-        shares = (
-            re.search(r"^include-system-site-packages\s*=\s*true", text, re.MULTILINE | re.IGNORECASE)
-            is not None
-        )
+        shares = re.search(r"^include-system-site-packages\s*=\s*true", text, re.MULTILINE | re.IGNORECASE) is not None
     if shares:
         base = interpreter.resolve().parent.parent
         roots += [base, Path("/usr/local") if base == Path("/usr") else base, Path.home() / ".local"]
@@ -174,9 +165,7 @@ def _runtime_of(place: _Place) -> RuntimeFound | None:
 
 def _read(place: _Place, name: str, folder: Path, metadata: Path) -> RuntimeFound | None:
     try:
-        headers = HeaderParser().parsestr(
-            (metadata / "METADATA").read_text(encoding="utf-8", errors="replace")
-        )
+        headers = HeaderParser().parsestr((metadata / "METADATA").read_text(encoding="utf-8", errors="replace"))
     except OSError:
         return None
     package = _package_dir(folder, metadata)

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from probes.assemble import assemble
 from probes.child import walk
-from probes.driver_files import library_elsewhere
 from probes.host import read_host
 from probes.machine import Machine
 from probes.runtimes import find_runtimes
@@ -24,7 +23,7 @@ def take_machine(
     taken_at = datetime.now(UTC).replace(microsecond=0)
     runtimes = find_runtimes(vllm)  # first: a wrong path must not wait for the driver
     host = read_host(root)
-    gpu_side = assemble(walk(timeout_s), host, timeout_s, library_elsewhere(root))
+    gpu_side = assemble(walk(timeout_s), host, root)
     return Machine(
         tool_version=tool_version,
         taken_at=taken_at,

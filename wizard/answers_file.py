@@ -76,9 +76,7 @@ def read_layer(path: Path) -> Layer:
     """Read one answers file. A file that is absent, unreadable, too large or not TOML raises `UsageError`."""
     try:
         if path.stat().st_size > MAX_BYTES:
-            raise UsageError(
-                f"{path} is larger than {MAX_BYTES:,} bytes, so it is no answers file.", "Check the path."
-            )
+            raise UsageError(f"{path} is larger than {MAX_BYTES:,} bytes, so it is no answers file.", "Check the path.")
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise UsageError(
@@ -86,13 +84,9 @@ def read_layer(path: Path) -> Layer:
             f"`selwiz answers --example -o {path}` writes one to start from.",
         ) from None
     except UnicodeDecodeError:
-        raise UsageError(
-            f"{path} is not UTF-8 text.", "Save it as UTF-8; TOML knows no other encoding."
-        ) from None
+        raise UsageError(f"{path} is not UTF-8 text.", "Save it as UTF-8; TOML knows no other encoding.") from None
     except OSError as error:
-        raise UsageError(
-            f"{path} cannot be read: {error.strerror}.", "Check the path and its permissions."
-        ) from None
+        raise UsageError(f"{path} cannot be read: {error.strerror}.", "Check the path and its permissions.") from None
     return parse_layer(text, str(path))
 
 
@@ -101,9 +95,7 @@ def parse_layer(text: str, name: str) -> Layer:
     try:
         tree: Tree = tomllib.loads(text, parse_float=NumberText)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UsageError(
-            f"{name} is not valid TOML: {error}.", "Text values stand in double quotes."
-        ) from None
+        raise UsageError(f"{name} is not valid TOML: {error}.", "Text values stand in double quotes.") from None
     version = tree.pop("schema_version", 1)
     if version != 1:
         raise UsageError(
@@ -111,9 +103,7 @@ def parse_layer(text: str, name: str) -> Layer:
             "Use the selwiz that wrote the file.",
         )
     author = tree.pop("answered_by", None)
-    return Layer(
-        name=name, tree=_without_blanks(tree), author=author if isinstance(author, str) and author else None
-    )
+    return Layer(name=name, tree=_without_blanks(tree), author=author if isinstance(author, str) and author else None)
 
 
 def merge(layers: list[Layer]) -> Merged:
@@ -176,9 +166,7 @@ def _merge_table(
             origins[there] = Origin(layer="answers", detail=layer.name, author=layer.author, raw=_raw(value))
         elif into[name] != value or type(into[name]) is not type(value):
             first = origins[there].detail if there in origins else "another file"
-            problems.append(
-                Problem(there, layer.name, f"says {_shown(value)}, but {first} says {_shown(into[name])}")
-            )
+            problems.append(Problem(there, layer.name, f"says {_shown(value)}, but {first} says {_shown(into[name])}"))
 
 
 def _merge_rows(
@@ -204,15 +192,13 @@ def _reserved_names(merged: Merged) -> Iterator[Problem]:
     """Strategies are known by their ids; a mistyped one would silently be a strategy that no rule knows."""
     from wizard.catalogue.loader import strategies
 
-    known = [strategy.id for strategy in strategies()]
+    known = list(strategies())
     table = merged.tree.get("engine", {})
     given = table.get("strategies", {}) if isinstance(table, dict) else {}
     for name in given if isinstance(given, dict) else {}:
         if name not in known:
             key = f"engine.strategies.{name}"
-            yield Problem(
-                key, _file_of(key, merged.origins), f"is not a known strategy{_nearest(name, known)}"
-            )
+            yield Problem(key, _file_of(key, merged.origins), f"is not a known strategy{_nearest(name, known)}")
 
 
 def _problem(error: Any, origins: dict[str, Origin]) -> Problem:

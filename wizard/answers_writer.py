@@ -21,14 +21,13 @@ def everything(_: str) -> bool:
     return True
 
 
-def render_answers(
-    tree: Tree, *, comments: bool = True, blanks: bool = True, wanted: Wanted = everything
-) -> str:
+def render_answers(tree: Tree, *, comments: bool = True, blanks: bool = True, wanted: Wanted = everything) -> str:
     """An answers file from a tree of values.
 
     With `comments` each question carries its title and its reason. With `blanks` a question without a value is written
-    with an empty text, which reads back as not given. `wanted` chooses keys, such as `budget.engine.items[0].unit_price`;
-    the text or id that names a row is always written, so that the file can be merged.
+    with an empty text, which reads back as not given. `wanted` chooses keys, such as
+    `budget.engine.items[0].unit_price`; the text or id that names a row is always written, so that the file can be
+    merged.
     """
     lines = ["schema_version = 1"]
     if isinstance(tree.get("answered_by"), str):
@@ -48,9 +47,7 @@ class _Style:
         return replace(self, comments=False)
 
 
-def _table(
-    table: type[Table], tree: Tree, header: str, at: str, style: _Style, generic: str = ""
-) -> Iterator[str]:
+def _table(table: type[Table], tree: Tree, header: str, at: str, style: _Style, generic: str = "") -> Iterator[str]:
     """The values of one table, then its inner tables, as TOML wants it. `header` is the TOML name, `at` the key."""
     values: list[str] = []
     inner: list[str] = []
@@ -69,12 +66,10 @@ def _table(
             for index, item in enumerate(given):
                 explained = style if index == 0 else style.without_comments()
                 block = list(_table(row, item, toml_name, f"{place}[{index}]", explained, f"{pattern}[]"))
-                inner += _block(f"[[{toml_name}]]", _named(row, item, block, style))
+                inner += _block(f"[[{toml_name}]]", _named(row, item, block))
         elif get_origin(annotation) is dict and (sub := table_type(get_args(annotation)[1])) is not None:
             for key, item in (value or {}).items():
-                block = list(
-                    _table(sub, item, f"{toml_name}.{_key(key)}", f"{place}.{key}", style, f"{pattern}.<id>")
-                )
+                block = list(_table(sub, item, f"{toml_name}.{_key(key)}", f"{place}.{key}", style, f"{pattern}.<id>"))
                 inner += _block(f"[{toml_name}.{_key(key)}]", block)
         elif style.wanted(place) and (value not in (None, (), {}) or style.blanks):
             values += _entry(by_key()[pattern], name, value, style)
@@ -89,7 +84,7 @@ def _block(header: str, lines: list[str]) -> list[str]:
     return ["", *lines[1:]] if lines[0] == "" and not header.startswith("[[") else ["", header, *lines]
 
 
-def _named(row: type[Table], item: Tree, block: list[str], style: _Style) -> list[str]:
+def _named(row: type[Table], item: Tree, block: list[str]) -> list[str]:
     """A row of which something is written also says which row it is."""
     name = next(iter(row.model_fields))
     if not any(line and not line.startswith("#") for line in block) or name not in item:

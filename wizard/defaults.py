@@ -13,8 +13,8 @@ from wizard.provenance import Layer, Origin
 class Default:
     """How one open answer is filled.
 
-    `rule` gives the value, or None where it has none for these answers and this machine; it sees the defaults before it.
-    `source` says where the value comes from and is shown to the user.
+    `rule` gives the value, or None where it has none for these answers and this machine; it sees the defaults
+    before it. `source` says where the value comes from and is shown to the user.
     """
 
     key: str
@@ -23,9 +23,7 @@ class Default:
     source: str
 
 
-def fill(
-    answers: Answers, origins: dict[str, Origin], machine: Machine | None
-) -> tuple[Answers, dict[str, Origin]]:
+def fill(answers: Answers, origins: dict[str, Origin], machine: Machine | None) -> tuple[Answers, dict[str, Origin]]:
     """Fill what is open from the probe and from defaults; returns the filled answers and all origins."""
     filled = dict(origins)
     for default in DEFAULTS:
@@ -65,17 +63,13 @@ def _tensor_parallel(answers: Answers, _: Machine | None) -> int | None:
 
 
 def _context(answers: Answers, _: Machine | None) -> int | None:
-    carried = [
-        m.context_tokens for m in answers.engine.models if m.carried_by in (None, "this") and m.context_tokens
-    ]
+    carried = [m.context_tokens for m in answers.engine.models if m.carried_by in (None, "this") and m.context_tokens]
     return max(carried, default=None)
 
 
 def _e2e_ms(answers: Answers, _: Machine | None) -> float | None:
     load = answers.runtime.workload
-    return (
-        load.task_seconds * 1000 / load.calls_per_task if load.task_seconds and load.calls_per_task else None
-    )
+    return load.task_seconds * 1000 / load.calls_per_task if load.task_seconds and load.calls_per_task else None
 
 
 def _concurrency(answers: Answers, _: Machine | None) -> int | None:
@@ -93,9 +87,7 @@ DEFAULTS: tuple[Default, ...] = (
     Default("runtime.version", "probe", _vllm_version, "the vLLM found on this machine"),
     Default("runtime.hardware.gpu", "probe", _gpu_name, "NVML: the GPUs of this machine"),
     Default("runtime.hardware.gpus_per_replica", "probe", _gpu_count, "NVML: the usable GPUs of that name"),
-    Default(
-        "runtime.layout.pipeline_parallel", "default", lambda *_: 1, "vLLM 0.33.0, --pipeline-parallel-size"
-    ),
+    Default("runtime.layout.pipeline_parallel", "default", lambda *_: 1, "vLLM 0.33.0, --pipeline-parallel-size"),
     Default("runtime.layout.data_parallel", "default", lambda *_: 1, "vLLM 0.33.0, --data-parallel-size"),
     Default("runtime.layout.tensor_parallel", "default", _tensor_parallel, "all GPUs of the replica"),
     Default(
@@ -124,12 +116,8 @@ DEFAULTS: tuple[Default, ...] = (
         _context,
         "the longest context that a carried model needs",
     ),
-    Default(
-        "runtime.settings.gpu_memory_utilization", "default", lambda *_: 0.92, "vLLM 0.33.0, config/cache.py"
-    ),
-    Default(
-        "runtime.settings.kv_cache_dtype", "default", lambda *_: "auto", "vLLM 0.33.0, the model's own type"
-    ),
+    Default("runtime.settings.gpu_memory_utilization", "default", lambda *_: 0.92, "vLLM 0.33.0, config/cache.py"),
+    Default("runtime.settings.kv_cache_dtype", "default", lambda *_: "auto", "vLLM 0.33.0, the model's own type"),
 )
 
 

@@ -57,7 +57,7 @@ class Setting(BaseModel):
         return (self.flag, *(() if self.value is None else (self.value,)), *self.more)
 
     def matches(self, flag: Flag) -> bool:
-        """Whether this setting is what `flag` of the catalogue describes, with a value that switches it on."""
+        """Whether this setting is the catalogue's `flag`, with a value that switches it on."""
         if self.flag != flag.flag or (flag.value is not None and self.value != flag.value):
             return False
         if self.value in flag.off:

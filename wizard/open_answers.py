@@ -38,7 +38,7 @@ def open_answers(answers: Answers) -> tuple[OpenAnswer, ...]:
 def _unanswered(answers: Answers) -> Iterator[tuple[str, str]]:
     yield from _empty_lists(answers, "")
     for leaf in leaves(answers):
-        if leaf.value is None and not leaf.question.advanced and applies(leaf.question, leaf.row):
+        if leaf.value is None and not leaf.question.advanced and applies(leaf, answers):
             yield leaf.key, leaf.question.title
 
 

@@ -1,5 +1,6 @@
 """Where each value comes from: the source words of the document, and the order in which sources win."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -7,8 +8,8 @@ from pydantic import BaseModel, ConfigDict
 #: The words of the document's Source columns, weakest first; a derived value is as strong as its weakest input.
 SourceWord = Literal["missing", "default", "answer", "catalogue", "probe", "measured", "derived", "tool"]
 
-#: Where a value was taken from; the first that has one wins. `flag`, `answers` and `session` are all answers of a person.
-#: `derived` is worked out from other answers (the E2E ceiling from the time a task may take).
+#: Where a value was taken from; the first that has one wins. `flag`, `answers` and `session` are all answers of a
+#: person. `derived` is worked out from other answers (the E2E ceiling from the time a task may take).
 Layer = Literal["flag", "answers", "session", "probe", "derived", "default", "missing"]
 PRECEDENCE: tuple[Layer, ...] = ("flag", "answers", "session", "probe", "derived", "default", "missing")
 
@@ -44,3 +45,10 @@ class Origin(BaseModel):
 
 
 MISSING = Origin(layer="missing")
+
+
+def origin_of(origins: Mapping[str, Origin], key: str) -> Origin:
+    """Where the value of `key` comes from; of a table of values (`engine.options[0].scores`), its first one."""
+    if key in origins:
+        return origins[key]
+    return next((origin for place, origin in origins.items() if place.startswith(f"{key}.")), MISSING)

@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from wizard.answers import Answers, Table
-from wizard.answers.budget import Item
 
 #: The sections of the wizard, in order. Engine and runtime questions never share one, nor do the two budget lines.
 SECTIONS = (
@@ -70,9 +69,7 @@ def by_key() -> dict[str, Question]:
 
 def question_of(key: str) -> Question | None:
     """The question behind the key of one answer, such as `engine.models[0].name`; None where nothing is asked."""
-    parts = []
-    for part in key.split("."):
-        parts.append(part.split("[")[0] + "[]" if "[" in part else part)
+    parts = [part.split("[")[0] + "[]" if "[" in part else part for part in key.split(".")]
     pattern = ".".join(parts)
     if pattern.startswith("engine.strategies.") and len(parts) > 3:
         pattern = ".".join([*parts[:2], "<id>", *parts[3:]])
@@ -115,33 +112,40 @@ def _leaves(table: Table, at: str, pattern: str, row: Table | None) -> Iterator[
                 yield from _leaves(item, f"{key}.{identifier}", f"{generic}.<id>", item)
 
 
-def applies(question: Question, row: Table | None) -> bool:
-    """Whether a repeated question has a meaning for this row; a question outside a list always has."""
-    rule = _APPLIES.get(question.key.rsplit(".", 1)[-1]) if isinstance(row, Item) else None
-    return rule is None or (isinstance(row, Item) and rule(row))
+def applies(leaf: Leaf, answers: Answers) -> bool:
+    """Whether the question has a meaning at this place: the unit price of an item that is not needed has none."""
+    rule = _APPLIES.get(".".join(leaf.question.key.split(".")[-2:]))
+    return rule is None or leaf.row is None or rule(leaf.row, answers)
 
 
-def _is_bought(item: Item) -> bool:
-    return item.state not in ("not_needed", "not_given")
+def _is_bought(row: Any, _: Answers) -> bool:
+    return row.state not in ("not_needed", "not_given")
 
 
-def _has_own_price(item: Item) -> bool:
-    return _is_bought(item) and item.basis != "bundled"
+def _has_own_price(row: Any, answers: Answers) -> bool:
+    return _is_bought(row, answers) and row.basis != "bundled"
 
 
-#: Fields of a budget item that have no meaning for an item that is not bought, or is part of another one.
-_APPLIES: dict[str, Callable[[Item], bool]] = {
-    "state": lambda item: False,  # a row with a price is priced; only the other two states have to be said
-    "reason": lambda item: item.state == "not_needed",
-    "quantity": _has_own_price,
-    "unit": _has_own_price,
-    "unit_price": _has_own_price,
-    "frequency": lambda item: item.state != "not_needed",
-    "basis": _is_bought,
-    "included_in": lambda item: item.basis == "bundled",
-    "source_ref": _has_own_price,
-    "observed_on": _has_own_price,
-    "valid_until": lambda item: _has_own_price(item) and item.basis != "open-source",
+def _is_carried_here(row: Any, _: Answers) -> bool:
+    return row.carried_by in (None, "this")
+
+
+#: Where a question of a row has a meaning only for some rows; by the last two parts of its key.
+_APPLIES: dict[str, Callable[[Any, Answers], bool]] = {
+    "items[].state": lambda *_: False,  # an item with a price is priced; only the other two states have to be said
+    "items[].reason": lambda row, _: row.state == "not_needed",
+    "items[].quantity": _has_own_price,
+    "items[].unit": _has_own_price,
+    "items[].unit_price": _has_own_price,
+    "items[].frequency": _is_bought,
+    "items[].basis": _is_bought,
+    "items[].included_in": lambda row, _: row.basis == "bundled",
+    "items[].source_ref": _has_own_price,
+    "items[].observed_on": _has_own_price,
+    "items[].valid_until": lambda row, _: row.basis in ("quote", "contract"),
+    "models[].context_tokens": _is_carried_here,
+    "models[].licence": _is_carried_here,
+    "options[].rejected_because": lambda row, answers: row.name is None or row.name != answers.engine.chosen,
 }
 
 

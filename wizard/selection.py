@@ -15,7 +15,7 @@ from wizard.budget import EngineLine, RuntimeLine
 from wizard.finding import Finding
 from wizard.launch import Launch
 from wizard.open_answers import OpenAnswer
-from wizard.provenance import MISSING, Origin, SourceWord
+from wizard.provenance import Origin, SourceWord, origin_of
 
 
 class Tool(BaseModel):
@@ -73,7 +73,7 @@ class Selection(BaseModel):
 
     def origin(self, key: str) -> Origin:
         """Where the value of `key` comes from; a key without an origin is missing."""
-        return self.origins.get(key, MISSING)
+        return origin_of(self.origins, key)
 
     def source(self, *keys: str) -> SourceWord:
         """The source word of a cell made from these answers: the weakest of theirs."""

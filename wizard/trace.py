@@ -31,12 +31,14 @@ def realised(strategy: str, launch: Launch, facts: ModelFacts | None = None) -> 
     switch = switch_of(strategy, launch.runtime)
     if switch is None:
         return Realised(None, "unknown", (), None)
-    off = tuple(setting.flag for setting in launch.settings if _switches_off(setting, switch))
-    if off:
-        return Realised(False, "off_switch", off, switch.version)
-    needed, found = _enabling(switch, launch)
-    if needed and found:
-        return Realised(True, "flags", found, switch.version)
+    off = [index for index, setting in enumerate(launch.settings) if _switches_off(setting, switch)]
+    enough, on = _enabling(switch, launch)
+    # Where both are written, the later one counts, as it does in the runtime.
+    if off and (not enough or max(on) < max(off)):
+        return Realised(False, "off_switch", _flags(launch, off), switch.version)
+    if enough:
+        return Realised(True, "flags", _flags(launch, on), switch.version)
+    found = _flags(launch, on)
     if switch.default in ("on", "auto"):
         return Realised(True, "default", found, switch.version)
     if strategy == "weight_quantization":
@@ -50,12 +52,21 @@ def _switches_off(setting: Setting, switch: Switch) -> bool:
     return setting.flag in switch.disabled_by or any(setting.matches(flag) for flag in switch.disable)
 
 
-def _enabling(switch: Switch, launch: Launch) -> tuple[bool, tuple[str, ...]]:
-    """Find the flags in the command that switch it on or tune it, and whether they are enough."""
-    last = [setting for setting in launch.settings if launch.find(setting.flag) is setting]
-    found = tuple(flag.flag for flag in switch.enable if any(setting.matches(flag) for setting in last))
-    needed = [flag for flag in switch.enable if not flag.optional and flag.with_answer is None]
-    have = [flag.flag in found for flag in needed]
+def _flags(launch: Launch, indices: list[int]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(launch.settings[index].flag for index in indices))
+
+
+def _enabling(switch: Switch, launch: Launch) -> tuple[bool, list[int]]:
+    """Find the places of the flags that switch it on or tune it, and whether they are enough."""
+    places = {
+        flag.flag: index
+        for flag in switch.enable
+        for index, setting in enumerate(launch.settings)
+        if setting.matches(flag) and launch.find(flag.flag) is setting
+    }
+    needed = [flag.flag for flag in switch.enable if not flag.optional and flag.with_answer is None]
+    have = [flag in places for flag in needed]
     enough = any(have) if switch.any else bool(have) and all(have)
-    # A format that is set explicitly is a switch of its own, though the checkpoint may carry one already.
-    return enough or (switch.default == "value" and bool(found)), found
+    # A size or a format that is set explicitly switches it on, though the default may do so already.
+    enough = enough or (switch.default == "value" and bool(places))
+    return enough, list(places.values())

@@ -22,9 +22,7 @@ class Stopped(Exception):  # noqa: N818 - a wish that was granted, not an error
     """
 
     def __init__(self, signal_number: int | None) -> None:
-        super().__init__(
-            "stopped" if signal_number is None else f"stopped by {signal.Signals(signal_number).name}"
-        )
+        super().__init__("stopped" if signal_number is None else f"stopped by {signal.Signals(signal_number).name}")
         self.signal_number = signal_number
 
 

@@ -37,9 +37,7 @@ class Answers(Table):
     """Everything a person said about one selection."""
 
     schema_version: Literal[1] = 1
-    answered_by: Text | None = ask(
-        "Answered by", "The colleague who filled this file; every value keeps the name."
-    )
+    answered_by: Text | None = ask("Answered by", "The colleague who filled this file; every value keeps the name.")
     project: Project = Field(default_factory=Project)
     engine: Engine = Field(default_factory=Engine)
     runtime: Runtime = Field(default_factory=Runtime)

@@ -17,17 +17,11 @@ class Item(Table):
 
     id: Text | None = ask("Item id", "The id fixes the line: an item cannot be moved to the other one.")
     item: Text | None = ask("Item", "What is paid for.")
-    state: ItemState | None = ask(
-        "State", "Not given voids the subtotal of the line; not needed wants a reason."
-    )
+    state: ItemState | None = ask("State", "Not given voids the subtotal of the line; not needed wants a reason.")
     reason: Text | None = ask("Reason", "Why the item is not needed.", advanced=True)
-    quantity: Amount | None = ask(
-        "Quantity", "Per month or year for a recurring item, in all for a one-time item."
-    )
+    quantity: Amount | None = ask("Quantity", "Per month or year for a recurring item, in all for a one-time item.")
     unit: Text | None = ask("Unit", "What the quantity counts, in the plural: GPU-Hours, Person-Days.")
-    unit_price: Amount | None = ask(
-        "Unit price", "Without it the line has no subtotal; a missing price is never 0."
-    )
+    unit_price: Amount | None = ask("Unit price", "Without it the line has no subtotal; a missing price is never 0.")
     frequency: Frequency | None = ask("Frequency", "One-time and recurring amounts are never added.")
     basis: PriceBasis | None = ask("Price basis", "Finance weighs a quote differently from an estimate.")
     included_in: Text | None = ask(
@@ -39,12 +33,8 @@ class Item(Table):
     source_ref: Text | None = ask(
         "Source of the price", "The quote, price page or contract that a reviewer can look up."
     )
-    observed_on: datetime.date | None = ask(
-        "Observed on", "Prices age; one without a date cannot be checked."
-    )
-    valid_until: datetime.date | None = ask(
-        "Valid until", "After this day the amount has to be asked for again."
-    )
+    observed_on: datetime.date | None = ask("Observed on", "Prices age; one without a date cannot be checked.")
+    valid_until: datetime.date | None = ask("Valid until", "After this day the amount has to be asked for again.")
     pricing: Literal["Standard", "Dynamic", "Committed"] | None = ask(
         "Pricing",
         "A dynamic price may change without notice; a committed one binds the buyer.",
@@ -84,9 +74,7 @@ class Line(Table):
         unit="% of the subtotal",
         advanced=True,
     )
-    contingency_basis: Text | None = ask(
-        "Basis of the contingency", "What the contingency is for.", advanced=True
-    )
+    contingency_basis: Text | None = ask("Basis of the contingency", "What the contingency is for.", advanced=True)
     contingency_releaser: Text | None = ask(
         "Who releases it", "A contingency that anybody may spend is a subtotal.", advanced=True
     )

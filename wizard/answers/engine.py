@@ -17,17 +17,13 @@ class Model(Table):
 
     section: ClassVar[str] = "engine need"
 
-    name: Text | None = ask(
-        "Model", "The engine must support its architecture, and the hardware must hold it."
-    )
+    name: Text | None = ask("Model", "The engine must support its architecture, and the hardware must hold it.")
     path: Text | None = ask(
         "Folder of the model",
         "Its config.json gives heads, layers and limits, so that nothing is guessed.",
         advanced=True,
     )
-    revision: Text | None = ask(
-        "Revision", "An unpinned model changes under the approved document.", advanced=True
-    )
+    revision: Text | None = ask("Revision", "An unpinned model changes under the approved document.", advanced=True)
     context_tokens: Count | None = ask(
         "Context needed", "The longest request decides the KV cache per call.", unit="tokens"
     )
@@ -65,9 +61,7 @@ class Gate(Table):
 
     section: ClassVar[str] = "engine options"
 
-    name: Text | None = ask(
-        "Gate", "An option that fails a gate is not scored, however well it does elsewhere."
-    )
+    name: Text | None = ask("Gate", "An option that fails a gate is not scored, however well it does elsewhere.")
 
 
 class Criterion(Table):
@@ -115,13 +109,9 @@ class Consequences(Table):
     section: ClassVar[str] = "engine need"
 
     good: Text | None = ask("Good consequences", "What the project gains from this design.", advanced=True)
-    neutral: Text | None = ask(
-        "Neutral consequences", "What changes without being better or worse.", advanced=True
-    )
+    neutral: Text | None = ask("Neutral consequences", "What changes without being better or worse.", advanced=True)
     bad: Text | None = ask("Bad consequences", "A decision without drawbacks is not believed.", advanced=True)
-    harder: Text | None = ask(
-        "What becomes harder", "What the project can no longer do easily.", advanced=True
-    )
+    harder: Text | None = ask("What becomes harder", "What the project can no longer do easily.", advanced=True)
 
 
 class Engine(Table):
@@ -144,9 +134,7 @@ class Engine(Table):
     data_class: Text | None = ask(
         "Data class and place", "Decides which options pass the first gate, and what security asks."
     )
-    licence_policy: Text | None = ask(
-        "Licence policy", "Decides which engines may be used at all.", advanced=True
-    )
+    licence_policy: Text | None = ask("Licence policy", "Decides which engines may be used at all.", advanced=True)
     interfaces: Text | None = ask(
         "Interfaces needed",
         "Clients are written against an interface; it decides what a change of engine costs.",
@@ -183,7 +171,5 @@ class Engine(Table):
         json_schema_extra={"unit": None, "advanced": False},
     )
     gates: tuple[Gate, ...] = rows("Gates", "Pass-or-fail conditions, checked before scoring.", advanced=True)
-    criteria: tuple[Criterion, ...] = rows(
-        "Criteria", "What the remaining options are scored on.", advanced=True
-    )
+    criteria: tuple[Criterion, ...] = rows("Criteria", "What the remaining options are scored on.", advanced=True)
     options: tuple[EngineOption, ...] = rows("Engine options", "The designs that were considered.")

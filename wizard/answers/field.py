@@ -18,8 +18,8 @@ from pydantic import (
     model_validator,
 )
 
-#: A plain amount as a person writes it: no sign, exponent, separator or currency symbol. `Decimal` alone would also take
-#: "NaN", "1e400", "1_000" and full-width digits.
+#: A plain amount as a person writes it: no sign, exponent, separator or currency symbol. `Decimal` alone would also
+#: take "NaN", "1e400", "1_000" and full-width digits.
 PLAIN_AMOUNT = re.compile(r"[0-9]{1,12}(\.[0-9]{1,6})?")
 
 
@@ -41,7 +41,8 @@ def _amount(value: object) -> object:
     text = str(value).strip()
     if not PLAIN_AMOUNT.fullmatch(text):
         raise ValueError(
-            "must be a plain number such as 1250 or 3.99: digits and one point, at most 12 digits before it and 6 after it"
+            "must be a plain number such as 1250 or 3.99: digits and one point, "
+            "at most 12 digits before it and 6 after it"
         )
     return Decimal(text)
 
@@ -78,9 +79,7 @@ def ask(title: str, why: str, *, unit: str | None = None, advanced: bool = False
 
 def rows(title: str, why: str, *, advanced: bool = False) -> Any:
     """Declare a list, such as `[[engine.models]]`; empty means not given, and is open unless it is `advanced`."""
-    return Field(
-        default=(), title=title, description=why, json_schema_extra={"unit": None, "advanced": advanced}
-    )
+    return Field(default=(), title=title, description=why, json_schema_extra={"unit": None, "advanced": advanced})
 
 
 class Table(BaseModel):

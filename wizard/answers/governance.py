@@ -14,7 +14,7 @@ class Approval(Table):
     role: Text | None = ask("Approving role", "Engine, runtime and each line are approved by somebody.")
     name: Text | None = ask("Name or post", "Who signs.")
     covers: Text | None = ask("Covers", "Which section or line this signature is for.")
-    condition: Text | None = ask("Proposed condition", "A condition that the approver may adopt.")
+    condition: Text | None = ask("Proposed condition", "A condition that the approver may adopt.", advanced=True)
 
 
 class Risk(Table):
@@ -62,13 +62,9 @@ class Governance(Table):
         "A small team may own both lines; the document then says so instead of warning.",
         advanced=True,
     )
-    approvals: tuple[Approval, ...] = rows(
-        "Approvals", "The signatures the document needs, each with what it covers."
-    )
+    approvals: tuple[Approval, ...] = rows("Approvals", "The signatures the document needs, each with what it covers.")
     risks: tuple[Risk, ...] = rows("Risks", "What may go wrong, with an owner.")
-    assumptions: tuple[Assumption, ...] = rows(
-        "Assumptions", "What is taken as true, with an owner.", advanced=True
-    )
+    assumptions: tuple[Assumption, ...] = rows("Assumptions", "What is taken as true, with an owner.", advanced=True)
     open_questions: tuple[OpenQuestion, ...] = rows(
         "Open questions", "What is not decided, with an owner and a date.", advanced=True
     )

@@ -14,9 +14,7 @@ class Driver(Table):
     text: Text | None = ask(
         "Driver", "Options are judged against the drivers; one that nobody wrote down cannot decide anything."
     )
-    requirement: Text | None = ask(
-        "Requirement id", "Lets the reader trace the driver to the project's requirements."
-    )
+    requirement: Text | None = ask("Requirement id", "Lets the reader trace the driver to the project's requirements.")
     threshold: Text | None = ask("Threshold", "A driver without a threshold cannot be checked on delivery.")
 
 
@@ -41,15 +39,11 @@ class Project(Table):
     )
     author: Text | None = ask("Author", "The role to ask about the document.")
     sponsor: Text | None = ask("Sponsor", "The role that signs the decision as a whole.")
-    requirement_ref: Text | None = ask(
-        "Requirement document", "The review traces every driver to it.", advanced=True
-    )
+    requirement_ref: Text | None = ask("Requirement document", "The review traces every driver to it.", advanced=True)
     review_by: datetime.date | None = ask(
         "Review by", "The day on which the selection is looked at again even if nothing changed."
     )
     related: tuple[Text, ...] = rows(
         "Related documents", "Other selections and papers a reader needs beside this one.", advanced=True
     )
-    drivers: tuple[Driver, ...] = rows(
-        "Decision drivers", "The few requirements that decide; they head the document."
-    )
+    drivers: tuple[Driver, ...] = rows("Decision drivers", "The few requirements that decide; they head the document.")

@@ -129,9 +129,7 @@ class Ceilings(Table):
     tpot_ms: Milliseconds | None = ask(
         "TPOT ceiling", "The time for each further token; memory bandwidth limits it.", unit="ms"
     )
-    e2e_ms: Milliseconds | None = ask(
-        "E2E ceiling", "The whole call, from sending to the last token.", unit="ms"
-    )
+    e2e_ms: Milliseconds | None = ask("E2E ceiling", "The whole call, from sending to the last token.", unit="ms")
 
 
 class Settings(Table):
@@ -151,9 +149,7 @@ class Settings(Table):
     quantization: Text | None = ask(
         "Quantisation", "The weight format; the checkpoint must carry it or be converted.", advanced=True
     )
-    kv_cache_dtype: Text | None = ask(
-        "KV cache type", "FP8 halves the cache and may cost accuracy.", advanced=True
-    )
+    kv_cache_dtype: Text | None = ask("KV cache type", "FP8 halves the cache and may cost accuracy.", advanced=True)
     max_num_seqs: Count | None = ask(
         "Greatest batch", "Calls that run together; more wait.", unit="calls", advanced=True
     )
@@ -253,20 +249,12 @@ class Operations(Table):
     availability: Text | None = ask("Availability target", "Decides whether a spare replica is needed.")
     service_hours: Text | None = ask("Service hours and repair", "Decides what on-call costs.", advanced=True)
     node_loss: Text | None = ask("Loss of a node", "What callers notice, and for how long.", advanced=True)
-    cold_start: Text | None = ask(
-        "Cold start", "A replica that starts slowly needs a warm spare.", advanced=True
-    )
-    overload: Text | None = ask(
-        "Overload", "What happens above the concurrency of the ceilings.", advanced=True
-    )
-    upgrade: Text | None = ask(
-        "Upgrade and roll back", "Releases are frequent and rename flags.", advanced=True
-    )
+    cold_start: Text | None = ask("Cold start", "A replica that starts slowly needs a warm spare.", advanced=True)
+    overload: Text | None = ask("Overload", "What happens above the concurrency of the ceilings.", advanced=True)
+    upgrade: Text | None = ask("Upgrade and roll back", "Releases are frequent and rename flags.", advanced=True)
     on_call: Text | None = ask("On call", "Who is woken.")
     alerts: Text | None = ask("Alerts", "How anybody notices.", advanced=True)
-    launch_gate: Text | None = ask(
-        "Launch gate", "What must be done before anybody depends on it.", advanced=True
-    )
+    launch_gate: Text | None = ask("Launch gate", "What must be done before anybody depends on it.", advanced=True)
 
 
 class RuntimeOption(Table):
@@ -286,12 +274,8 @@ class Runtime(Table):
     owner: Text | None = ask(
         "Owner of the runtime decision", "Section 2 and line R need one; without an owner it stays a draft."
     )
-    product: Text | None = ask(
-        "Product", "What is installed and started, which is not the same as the engine design."
-    )
-    version: Text | None = ask(
-        "Exact version", "Flags, defaults and supported models are true for one version."
-    )
+    product: Text | None = ask("Product", "What is installed and started, which is not the same as the engine design.")
+    version: Text | None = ask("Exact version", "Flags, defaults and supported models are true for one version.")
     image: Text | None = ask("Image or wheel", "What is rolled out, by digest.", advanced=True)
     installed_how: Text | None = ask("How it is installed", "Decides who can repeat it.", advanced=True)
     hardware: Hardware = Field(default_factory=Hardware)

@@ -33,9 +33,7 @@ CATALOGUE: tuple[CatalogueItem, ...] = (
         "the right to use the engine or its packaging; 0.00 with the basis open-source where there is no fee",
         per_gpu=True,
     ),
-    CatalogueItem(
-        "E2", "Enterprise support for the engine", "who answers when the engine fails", per_gpu=True
-    ),
+    CatalogueItem("E2", "Enterprise support for the engine", "who answers when the engine fails", per_gpu=True),
     CatalogueItem("E3", "Integration engineering", "API, gateway contract, tool calls, identity adapter"),
     CatalogueItem("E4", "Tuning", "batching, key-value memory, parallelism, speculation"),
     CatalogueItem("E5", "Quantisation and export", "the people's time; the GPU-hours are a row of line R"),
@@ -55,9 +53,7 @@ CATALOGUE: tuple[CatalogueItem, ...] = (
     CatalogueItem("R9", "Platform share", "cluster, registry, secrets, gateway"),
     CatalogueItem("R10", "Energy, space, maintenance", "for owned hardware only"),
     CatalogueItem("R11", "Runtime support", "a support plan of the provider"),
-    CatalogueItem(
-        "R12", "Exit from the runtime", "early termination, parallel run; shown, never added", memo=True
-    ),
+    CatalogueItem("R12", "Exit from the runtime", "early termination, parallel run; shown, never added", memo=True),
     CatalogueItem("R13", "GPU-hours caused by line E", "evaluation and quantisation, with their cause"),
 )
 

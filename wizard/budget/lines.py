@@ -219,9 +219,7 @@ def _subtotal(kind: _Kind[M], rows: Iterable[_Row[M]], period: Period, currency:
         for row in counting:
             added = row.added_to(period)
             total = total if added is None else total + added
-    return kind.subtotal(
-        period=period, money=total, rows=tuple(row.id for row in counting), unpriced=unpriced
-    )
+    return kind.subtotal(period=period, money=total, rows=tuple(row.id for row in counting), unpriced=unpriced)
 
 
 def _contingency(
@@ -245,8 +243,7 @@ def _contingency(
 
 def _parts(kind: _Kind[M], answers: Line, items: tuple[Item, ...], table: str) -> dict[str, object]:
     rows = [
-        _row(kind, item, f"{table}.items[{index}]", index + 1, answers.currency)
-        for index, item in enumerate(items)
+        _row(kind, item, f"{table}.items[{index}]", index + 1, answers.currency) for index, item in enumerate(items)
     ]
     rows.sort(key=lambda row: item_order(row.id))
     one_time = _subtotal(kind, rows, "one-time", answers.currency)

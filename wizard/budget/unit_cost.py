@@ -97,9 +97,7 @@ def runtime_unit_costs(
     return RuntimeUnitCosts(utilisation, tuple(rows))
 
 
-def idle_memo(
-    line: RuntimeLine, output_tok_s: float | None, tokens: int | None
-) -> tuple[Decimal, RuntimeMoney] | None:
+def idle_memo(line: RuntimeLine, output_tok_s: float | None, tokens: int | None) -> tuple[Decimal, RuntimeMoney] | None:
     """R3, a memo never added: U and (1 - U) x R1 per year; None if U or R1 is unknown or U is above 1."""
     hourly = hourly_r1(line)
     if hourly is None or not output_tok_s or not tokens:

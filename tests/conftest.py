@@ -1,0 +1,15 @@
+"""What every test gets: its own state folder, and no answer, driver or setting of the person who runs the tests."""
+
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["tests.nvml.plugin"]  # the fixtures `fake_nvml` and `probe`
+
+
+@pytest.fixture(autouse=True)
+def _own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is read from or written to the real state and cache folders."""
+    home: Path = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("XDG_STATE_HOME", str(home / "state"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))

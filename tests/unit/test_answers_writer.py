@@ -1,0 +1,51 @@
+import datetime
+import tomllib
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wizard.answers import NumberText
+from wizard.answers_file import merge, parse_layer, validate
+from wizard.answers_writer import render_answers
+from wizard.example import example_tree
+from wizard.questions import questions
+
+DAY = datetime.date(2026, 11, 30)
+
+
+def test_the_example_reads_back_as_it_was_written() -> None:
+    tree = example_tree(DAY)
+    text = render_answers(tree, blanks=False)
+    assert {"schema_version": 1, **tree} == tomllib.loads(text, parse_float=NumberText)
+
+
+def test_the_example_is_valid() -> None:
+    validate(merge([parse_layer(render_answers(example_tree(DAY), blanks=False), "example.toml")]))
+
+
+def test_a_blank_file_answers_nothing() -> None:
+    assert merge([parse_layer(render_answers({}), "blank.toml")]).tree == {}
+
+
+def test_a_blank_file_asks_every_question_that_is_not_about_one_strategy() -> None:
+    text = render_answers({})
+    asked = {question.key.rsplit(".", 1)[-1] for question in questions() if "<id>" not in question.key}
+    assert {name for name in asked if f"{name} = " not in text} == set()
+
+
+def test_every_value_stands_below_its_reason() -> None:
+    lines = render_answers({"project": {"title": "x"}}, blanks=False).splitlines()
+    place = lines.index('title = "x"')
+    assert lines[place - 1].startswith("# Project title.")
+
+
+def test_only_wanted_keys_are_written_with_the_id_of_their_row() -> None:
+    tree = {"budget": {"runtime": {"items": [{"id": "R1", "item": "GPUs"}]}}}
+    text = render_answers(tree, comments=False, wanted=lambda key: key == "budget.runtime.items[0].unit_price")
+    assert text.splitlines()[2:] == ["[[budget.runtime.items]]", 'id = "R1"', 'unit_price = ""']
+
+
+@given(st.text(max_size=200))
+def test_any_text_survives_writing_and_reading(text: str) -> None:
+    written = render_answers({"project": {"title": text}}, comments=False, blanks=False)
+    assert tomllib.loads(written)["project"]["title"] == text

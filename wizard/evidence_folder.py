@@ -1,0 +1,52 @@
+"""Reading what an earlier run left in an evidence folder."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from probes.machine import Machine
+from probes.smoke.result import SmokeResult
+from wizard.errors import UsageError
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The machine and the measurement of an earlier run; None where the folder holds none."""
+
+    folder: Path
+    machine: Machine | None
+    smoke: SmokeResult | None
+
+
+def read_evidence(folder: Path) -> Evidence:
+    """Read `machine.json` and `smoke.json`; a folder that is absent or holds neither raises `UsageError`."""
+    if not folder.is_dir():
+        raise UsageError(f"The evidence folder {folder} does not exist.", "`selwiz smoke --out DIR` makes one.")
+    machine = _read(folder / "machine.json", Machine)
+    smoke = _read(folder / "smoke.json", SmokeResult)
+    if machine is None and smoke is None:
+        raise UsageError(
+            f"{folder} holds neither machine.json nor smoke.json.", "Give the folder that `selwiz smoke --out` wrote."
+        )
+    return Evidence(folder=folder, machine=machine, smoke=smoke)
+
+
+def _read(file: Path, model: type[Model]) -> Model | None:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file} cannot be read: {error}.", "Check the file and its permissions.") from None
+    try:
+        return model.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise UsageError(
+            f"{file} is not what this selwiz writes: {place}: {first['msg']}.", "Make it again, or leave it out."
+        ) from None

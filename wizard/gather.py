@@ -1,0 +1,70 @@
+"""Everything there is before a decision is written: the answers in force, the machine, and the models' facts."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from probes.errors import ProbeError
+from probes.machine import Machine
+from probes.models import ModelFacts, read_model_folder
+from wizard import __version__
+from wizard.answers import Answers, Model
+from wizard.answers_file import Layer, Tree, merge, read_layer, validate
+from wizard.catalogue.loader import model_facts
+from wizard.defaults import fill
+from wizard.errors import UsageError
+from wizard.provenance import Origin
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """The answers in force with their origins, the tree as it was typed, the machine, and the facts of the models.
+
+    `models` runs beside `answers.engine.models`; None where nothing is known of one.
+    """
+
+    answers: Answers
+    origins: dict[str, Origin]
+    tree: Tree
+    machine: Machine | None
+    models: tuple[ModelFacts | None, ...]
+
+
+def gather(
+    files: list[Path], *, machine: Machine | None = None, probe: bool = True, vllm: Path | None = None
+) -> Gathered:
+    """Read, merge and check the answers files, then fill what is open from the probe and from defaults.
+
+    Without a `machine`, this one is probed unless `probe` is False. Answers that cannot be used raise `UsageError`, all
+    of them at once, before anything is probed.
+    """
+    return gather_layers([read_layer(file) for file in files], machine=machine, probe=probe, vllm=vllm)
+
+
+def gather_layers(
+    layers: list[Layer], *, machine: Machine | None = None, probe: bool = True, vllm: Path | None = None
+) -> Gathered:
+    """The same from answers that are read already."""
+    merged = merge(layers)
+    given = validate(merged)
+    if machine is None and probe:
+        machine = take_machine(vllm=vllm)
+    answers, origins = fill(given, merged.origins, machine)
+    models = tuple(_facts(model) for model in answers.engine.models)
+    return Gathered(answers=answers, origins=origins, tree=merged.tree, machine=machine, models=models)
+
+
+def take_machine(*, timeout_s: float = 20.0, vllm: Path | None = None) -> Machine:
+    """Probe this machine; `timeout_s` bounds what the NVIDIA driver may take."""
+    from probes import snapshot
+
+    return snapshot.take_machine(tool_version=__version__, timeout_s=timeout_s, vllm=vllm)
+
+
+def _facts(model: Model) -> ModelFacts | None:
+    """The facts of one model: its own folder wins over the catalogue."""
+    if model.path:
+        try:
+            return read_model_folder(Path(model.path).expanduser())
+        except ProbeError as error:
+            raise UsageError(f"engine.models, {model.name or model.path}: {error.message}", error.remedy) from None
+    return model_facts(model.name) if model.name else None

@@ -1,0 +1,106 @@
+"""What a measured run may prove about the selection: its model, its hardware, its load.
+
+A run of another model proves nothing about this one; on other hardware, or of selwiz's own tiny model, it
+shows that the chain works and no speed. Rules and document say no more than this allows.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from probes.machine import Gpu, Machine
+from probes.models import ModelFacts
+from probes.smoke.result import Point, SmokeResult
+from wizard.answers import Model
+from wizard.selection import Selection
+
+Qualifier = Literal["pipeline only", "other hardware"]
+
+#: The source of every reading of a machine that will be bought.
+_PLAN = "plan"
+
+
+def same_name(a: str, b: str) -> bool:
+    """Whether two names are the same, case and spaces aside."""
+    return " ".join(a.casefold().split()) == " ".join(b.casefold().split())
+
+
+def usable_gpus(machine: Machine) -> tuple[Gpu, ...]:
+    """Return the GPUs that a runtime could use."""
+    return tuple(gpu for gpu in machine.gpus if gpu.usable)
+
+
+def is_planned(machine: Machine) -> bool:
+    """Whether the machine is one that will be bought: its readings are the catalogue's."""
+    return any(gpu.name.source == _PLAN for gpu in machine.gpus)
+
+
+def carried_model(selection: Selection) -> tuple[int, Model, ModelFacts | None] | None:
+    """Return the model that this selection carries: its place in the answers, the answer and its facts."""
+    for index, model in enumerate(selection.answers.engine.models):
+        if model.carried_by in (None, "this"):
+            facts = selection.models[index] if index < len(selection.models) else None
+            return index, model, facts
+    return None
+
+
+def gpus_in_all(selection: Selection) -> int | None:
+    """Return (serving + spare replicas) x GPUs per replica; None if one of them is not given."""
+    layout, gpus = selection.answers.runtime.layout, selection.answers.runtime.hardware.gpus_per_replica
+    if layout.replicas is None or layout.spare_replicas is None or gpus is None:
+        return None
+    return (layout.replicas + layout.spare_replicas) * gpus
+
+
+def qualifier(selection: Selection) -> Qualifier | None:
+    """Say what limits the run: None if it was made as proposed; None too if there was no run.
+
+    An endpoint's hardware cannot be seen; the person who named it answers for it.
+    """
+    smoke = selection.smoke
+    if smoke is None:
+        return None
+    if smoke.mode == "tiny" or smoke.scaled_down:
+        return "pipeline only"
+    if smoke.mode == "endpoint" or _ran_on_proposed(selection, smoke):
+        return None
+    return "other hardware"
+
+
+def _ran_on_proposed(selection: Selection, smoke: SmokeResult) -> bool:
+    machine, proposed = selection.machine, selection.answers.runtime.hardware.gpu
+    if machine is None or proposed is None or is_planned(machine) or smoke.runtime.build == "cpu":
+        return False
+    names = [gpu.name.value for gpu in usable_gpus(machine)]
+    return bool(names) and all(name is not None and same_name(name, proposed) for name in names)
+
+
+def ran_other_model(selection: Selection) -> bool:
+    """Whether the run is known to be of another model than the proposed one."""
+    smoke, carried = selection.smoke, carried_model(selection)
+    if smoke is None or smoke.model is None or carried is None:
+        return False
+    _, model, _ = carried
+    known = [name for name in (model.name, model.path) if name]
+    return bool(known) and not any(_same_model(smoke.model, name) for name in known)
+
+
+def _same_model(a: str, b: str) -> bool:
+    """Whether two spellings name one model: a name on the Hub, a folder, or a folder of the Hub's cache."""
+    return _last(a) == _last(b)
+
+
+def _last(name: str) -> str:
+    parts = name.rstrip("/").split("/")
+    cached = next((part for part in parts if part.startswith("models--")), parts[-1])
+    return cached.rsplit("--", 1)[-1].casefold()
+
+
+def asked_points(selection: Selection) -> Sequence[Point]:
+    """Return the points measured at the asked load, without those of a capacity search."""
+    return [point for point in selection.smoke.points if point.kind != "search"] if selection.smoke else []
+
+
+def is_own_state(selection: Selection, point: Point) -> bool:
+    """Whether the point was measured with the workload's own prefixes: shared if its calls share a prefix."""
+    shares = bool(selection.answers.runtime.workload.shared_prefix_tokens)
+    return (point.kind == "asked_shared") == shares

@@ -1,0 +1,109 @@
+"""Rules on who decides and what was compared."""
+
+from wizard.answers import Answers
+from wizard.finding import Finding, Severity
+from wizard.proof import same_name
+from wizard.rules.rule import Rule, finding
+from wizard.selection import Selection
+
+
+def every_part_has_an_owner(selection: Selection) -> list[Finding]:
+    """G1: both sections and both lines have an owner."""
+    # PRINCE2 project initiation: each product and each budget has one accountable person.
+    answers = selection.answers
+    parts = (
+        ("engine.owner", "Section 1, the engine decision,", answers.engine.owner),
+        ("runtime.owner", "Section 2, the runtime decision,", answers.runtime.owner),
+        ("budget.engine.owner", "Line E", answers.budget.engine.owner),
+        ("budget.runtime.owner", "Line R", answers.budget.runtime.owner),
+    )
+    return [
+        finding("G1", "block", f"{part} has no owner.", key, "Name the role that answers for it.")
+        for key, part, owner in parts
+        if owner is None
+    ]
+
+
+def duties_are_separated(selection: Selection) -> list[Finding]:
+    """G2: the two lines have different owners, and no owner is the only approver of the own line."""
+    # Separation of duties: who asks for an amount does not approve it alone. A small team is told, not
+    # warned.
+    answers = selection.answers
+    severity: Severity = "note" if answers.governance.small_team else "warn"
+    engine, runtime = answers.budget.engine.owner, answers.budget.runtime.owner
+    found = []
+    if engine is not None and runtime is not None and same_name(engine, runtime):
+        message = f"Both budget lines are owned by {engine}."
+        remedy = "Give the lines different owners, or say that it is one small team."
+        found.append(finding("G2", severity, message, "budget.runtime.owner", remedy))
+    for line, owner in (("E", engine), ("R", runtime)):
+        approvers = _approvers(answers, f"line {line.casefold()}")
+        if owner is not None and approvers and all(same_name(name, owner) for name in approvers):
+            message = f"The owner of line {line}, {owner}, is also its only approver."
+            remedy = "Name a second approver of this line."
+            found.append(finding("G2", severity, message, "governance.approvals", remedy))
+    return found
+
+
+def _approvers(answers: Answers, line: str) -> list[str]:
+    return [
+        approval.name or approval.role or ""
+        for approval in answers.governance.approvals
+        if line in " ".join((approval.covers or "").casefold().split())
+    ]
+
+
+def real_options_were_compared(selection: Selection) -> list[Finding]:
+    """G3: at least two real options, a reason for each that was rejected, and doing nothing among them."""
+    # Rust RFC template: "what is the impact of not doing this?"; MADR: considered options with their reasons.
+    engine = selection.answers.engine
+    real = [option for option in engine.options if option.kind != "do_nothing" and option.name is not None]
+    found = []
+    if len(real) < 2:
+        counted = "no real option" if not real else "one real option"
+        message = f"There is {counted} for the engine; a choice needs two."
+        found.append(finding("G3", "block", message, "engine.options", "Add an option that could be chosen."))
+    if engine.options and not any(option.kind == "do_nothing" for option in engine.options):
+        message = "Doing nothing is not among the options of the engine."
+        remedy = "Add it, with what would follow."
+        found.append(finding("G3", "warn", message, "engine.options", remedy))
+    for index, option in enumerate(engine.options):
+        # Which options were rejected is known only once one was chosen.
+        if engine.chosen is None or option.name is None or option.rejected_because is not None:
+            continue
+        if not same_name(option.name, engine.chosen):
+            found.append(_no_reason(option.name, f"engine.options[{index}].rejected_because"))
+    for index, other in enumerate(selection.answers.runtime.options):
+        if other.name is not None and other.rejected_because is None:
+            found.append(_no_reason(other.name, f"runtime.options[{index}].rejected_because"))
+    return found
+
+
+def _no_reason(name: str, where: str) -> Finding:
+    message = f"{name} was rejected without a reason."
+    return finding("G3", "block", message, where, "Say why it was not chosen.")
+
+
+RULES = (
+    Rule(
+        "G1",
+        "Both sections and both lines have an owner",
+        ("block",),
+        "PRINCE2, project initiation documentation: roles and responsibilities",
+        every_part_has_an_owner,
+    ),
+    Rule(
+        "G2",
+        "Duties are separated",
+        ("warn", "note"),
+        "separation of duties: who asks does not approve alone",
+        duties_are_separated,
+    ),
+    Rule(
+        "G3",
+        "Real options were compared, doing nothing among them",
+        ("block", "warn"),
+        "MADR 4, considered options; Rust RFC template, impact of not doing this",
+        real_options_were_compared,
+    ),
+)

@@ -1,0 +1,36 @@
+"""What a rule is, and how a finding is made."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from wizard.finding import Finding, Severity
+from wizard.selection import Selection
+
+
+class Rule(NamedTuple):
+    """One rule as `check --explain` tells it.
+
+    `severity` lists what it can say, gravest first; `source` is where the rule comes from; `check` is the
+    rule itself.
+    """
+
+    id: str
+    title: str
+    severity: tuple[Severity, ...]
+    source: str
+    check: Callable[[Selection], list[Finding]]
+
+
+def finding(rule: str, severity: Severity, message: str, where: str, remedy: str) -> Finding:
+    """Make a finding; `where` is the key of the question to go to."""
+    return Finding(rule=rule, severity=severity, message=message, where=where, remedy=remedy)
+
+
+def number(value: float) -> str:
+    """Write a number with separators and no needless digits: 1,500 or 37.5."""
+    return f"{value:,.10g}" if value != int(value) else f"{int(value):,}"
+
+
+def listed(words: list[str]) -> str:
+    """Join words as a sentence does: a, b and c."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

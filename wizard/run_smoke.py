@@ -1,0 +1,41 @@
+"""The smoke as the command line runs it: shown, confirmed, run with plain lines, and stopped cleanly by a signal."""
+
+import sys
+
+from probes.smoke.prepare import prepare
+from probes.smoke.processes import end_leftovers, leftovers
+from probes.smoke.run import run_smoke
+
+from probes.smoke.observer import PlainLines
+from probes.smoke.plan import SmokeRequest
+from probes.smoke.result import SmokeResult
+from probes.smoke.stopping import stop_on_signals
+from wizard.console import confirm, say
+from wizard.errors import UsageError
+
+
+def confirmed_smoke(request: SmokeRequest, *, yes: bool) -> SmokeResult:
+    """Show what will be started, ask unless `yes`, and run it.
+
+    Not confirmed raises `UsageError`. A stop by a signal raises `probes.smoke.stopping.Stopped` after the children have
+    ended.
+    """
+    _offer_to_end_leftovers(request, yes=yes)
+    plan = prepare(request)
+    for line in plan.description:
+        say(line)
+    if not yes and not confirm("Start this?"):
+        raise UsageError("The smoke was not confirmed; nothing was started.", "Add --yes to start what is shown.")
+    with stop_on_signals() as stopper:
+        return run_smoke(request, PlainLines(sys.stderr), plan=plan, stopper=stopper)
+
+
+def _offer_to_end_leftovers(request: SmokeRequest, *, yes: bool) -> None:
+    found = leftovers(request.state_dir)
+    if not found:
+        return
+    count = sum(len(run.pids) for run in found)
+    say(f"{count} processes of an earlier selwiz run that was killed are still there; they may hold GPU memory.")
+    if yes or confirm("End them?"):
+        for sentence in end_leftovers(found):
+            say(sentence)

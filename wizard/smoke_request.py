@@ -1,0 +1,132 @@
+"""What the smoke is asked to do, from the answers: the same flags as section 2, the same load, the same ceilings."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from probes.models import has_weights
+from probes.smoke.plan import Ceiling, SmokeRequest, WantedStrategy, Workload
+from wizard.answers import Answers, Model
+from wizard.answers.runtime import Ceilings
+from wizard.errors import UsageError
+from wizard.gather import Gathered
+from wizard.launch import launch
+
+Mode = Literal["local", "dummy", "endpoint", "tiny"]
+
+
+@dataclass(frozen=True)
+class SmokeOptions:
+    """What the command line says about a smoke; `mode` None means: choose by what is there."""
+
+    out_dir: Path
+    state_dir: Path
+    mode: Mode | None = None
+    vllm: Path | None = None
+    devices: tuple[str, ...] = ()
+    endpoint: str | None = None
+    api_key_env: str | None = None
+    ca: Path | None = None
+    allow_remote_load: bool = False
+    allow_download: bool = False
+    time_limit_s: float = 1800
+    replace: bool = False
+
+
+def smoke_request(gathered: Gathered, options: SmokeOptions) -> SmokeRequest:
+    """The request for this selection. Missing workload answers raise `UsageError`: there is nothing to measure then."""
+    answers = gathered.answers
+    command = launch(answers)
+    mode = options.mode or choose_mode(gathered, options)
+    model = carried_model(answers)
+    devices = options.devices or tuple(
+        part.strip() for part in (answers.runtime.smoke.devices or "").split(",") if part.strip()
+    )
+    return SmokeRequest(
+        mode=mode,
+        vllm=options.vllm,
+        model=(model.path or model.name) if model and mode != "tiny" else None,
+        serve_flags=command.serve_flags(),
+        workload=_workload(answers),
+        ceilings=_ceilings(answers.runtime.ceilings),
+        strategies=tuple(
+            WantedStrategy(id=name, decision=strategy.decision, expected=_expected(name, answers))
+            for name, strategy in answers.engine.strategies.items()
+            if strategy.decision is not None
+        ),
+        devices=devices,
+        endpoint_url=options.endpoint,
+        api_key_env=options.api_key_env,
+        ca_file=options.ca,
+        allow_remote_load=options.allow_remote_load,
+        allow_download=options.allow_download,
+        time_limit_s=options.time_limit_s,
+        out_dir=options.out_dir,
+        state_dir=options.state_dir,
+        replace=options.replace,
+    )
+
+
+def carried_model(answers: Answers) -> Model | None:
+    """The first model that this selection carries itself."""
+    return next((model for model in answers.engine.models if model.carried_by in (None, "this")), None)
+
+
+def choose_mode(gathered: Gathered, options: SmokeOptions) -> Mode:
+    """`endpoint` if one is given, else `local` if the weights are there, else `dummy` on a GPU, else `tiny`."""
+    if options.endpoint:
+        return "endpoint"
+    model = carried_model(gathered.answers)
+    folder = Path(model.path).expanduser() if model and model.path else None
+    if folder and has_weights(folder):
+        return "local"
+    machine = gathered.machine
+    if folder and machine and any(gpu.usable for gpu in machine.gpus):
+        return "dummy"
+    return "tiny"
+
+
+def _workload(answers: Answers) -> Workload:
+    load = answers.runtime.workload
+    if load.concurrency is None or load.input_tokens is None or load.output_tokens is None:
+        raise UsageError(
+            "The smoke needs the concurrency, the prompt tokens and the output tokens of a call.",
+            "Give runtime.workload.concurrency, .input_tokens and .output_tokens in the answers.",
+        )
+    shared = load.shared_prefix_tokens or 0
+    if shared >= load.input_tokens:
+        raise UsageError(
+            f"The shared prefix ({shared:,} tokens) is not shorter than the prompt ({load.input_tokens:,} tokens).",
+            "Correct runtime.workload.shared_prefix_tokens or .input_tokens: each call has some tokens of its own.",
+        )
+    return Workload(
+        concurrency=load.concurrency,
+        input_tokens=load.input_tokens,
+        output_tokens=load.output_tokens,
+        shared_prefix_tokens=shared,
+        turns=load.turns or 1,
+    )
+
+
+def _ceilings(given: Ceilings) -> tuple[Ceiling, ...]:
+    percentile = given.percentile or 95
+    ceilings = []
+    if given.ttft_ms is not None:
+        ceilings.append(Ceiling(metric="ttft_ms", percentile=percentile, limit_ms=given.ttft_ms))
+    if given.tpot_ms is not None:
+        ceilings.append(Ceiling(metric="tpot_ms", percentile=percentile, limit_ms=given.tpot_ms))
+    if given.e2e_ms is not None:
+        ceilings.append(Ceiling(metric="e2e_ms", percentile=percentile, limit_ms=given.e2e_ms))
+    return tuple(ceilings)
+
+
+def _expected(strategy: str, answers: Answers) -> str | None:
+    """The value that the strategy must resolve to in the running server, where it is more than on or off."""
+    layout, settings = answers.runtime.layout, answers.runtime.settings
+    value = {
+        "tensor_parallel": layout.tensor_parallel,
+        "pipeline_parallel": layout.pipeline_parallel,
+        "data_parallel": layout.data_parallel,
+        "kv_quantization": settings.kv_cache_dtype if settings.kv_cache_dtype != "auto" else None,
+    }.get(strategy)
+    return str(value) if value is not None else None
