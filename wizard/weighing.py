@@ -36,9 +36,7 @@ def first_place_stable(weights: Mapping[str, int], options: Mapping[str, Mapping
         return None
     first = _first({name: Decimal(weight) for name, weight in weights.items()}, scored)
     return all(
-        _first(shifted(weights, moved, points), scored) == first
-        for moved in weights
-        for points in (-SHIFT, SHIFT)
+        _first(shifted(weights, moved, points), scored) == first for moved in weights for points in (-SHIFT, SHIFT)
     )
 
 

@@ -31,11 +31,11 @@ from wizard.budget import engine_line, runtime_line
 from wizard.catalogue import model_facts
 from wizard.defaults import fill
 from wizard.example import example_tree
-from wizard.finding import Finding
 from wizard.launch import launch
 from wizard.open_answers import open_answers
 from wizard.provenance import Origin
-from wizard.selection import EvidenceFile, OpenAnswer, Selection, Tool
+from wizard.rules import check
+from wizard.selection import EvidenceFile, Selection, Tool
 
 DAY = datetime.date(2026, 11, 26)
 GPU = "NVIDIA H100 80GB HBM3"
@@ -59,10 +59,8 @@ def machine(*, gpu: str = GPU, count: int = 2) -> Machine:
         )
         for index in range(count)
     )
-    absent = Reading.absent("not_in_capture", _READ)
-    host = Host.model_validate(
-        {name: absent for name in Host.model_fields if name != "disks"} | {"disks": ()}
-    )
+    absent: Reading[str] = Reading.absent("not_in_capture", _READ)
+    host = Host.model_validate({name: absent for name in Host.model_fields if name != "disks"} | {"disks": ()})
     links = (Link(a=0, b=1, kind="nvlink", level="NV18", gb_s=478.1, peer_access=Reading.of(True, _READ)),)
     return Machine(
         recorded=True,
@@ -213,9 +211,7 @@ def smoke() -> SmokeResult:
             StrategySeen(
                 id="admission_control", decision="adopt", seen="not_visible", because="no request was refused"
             ),
-            StrategySeen(
-                id="spec_eagle3", decision="defer", seen="not_in_force", because="no speculative setting"
-            ),
+            StrategySeen(id="spec_eagle3", decision="defer", seen="not_in_force", because="no speculative setting"),
         ),
         memory=(
             MemoryRow(term="Weights", predicted_bytes=None, measured_bytes=17_340_000_000),
@@ -232,22 +228,6 @@ def smoke() -> SmokeResult:
     )
 
 
-FINDINGS = (
-    Finding(
-        rule="M1",
-        severity="warn",
-        message="Without prefix reuse both ceilings are contradicted (RUN-2).",
-        where="runtime.ceilings.ttft_ms",
-        remedy="Share the prefix, or loosen the ceilings.",
-    ),
-    Finding(
-        rule="X5",
-        severity="warn",
-        message="One value that affects memory was chosen by nobody.",
-        where="runtime.settings.gpu_memory_utilization",
-        remedy="Decide it.",
-    ),
-)
 EVIDENCE = (
     EvidenceFile(
         id="EV-1",
@@ -273,13 +253,12 @@ def select(
     *,
     on: Machine | None = None,
     run: SmokeResult | None = None,
-    findings: tuple[Finding, ...] = (),
     evidence: tuple[EvidenceFile, ...] = (),
 ) -> Selection:
     """A selection from a tree of answers, made as the program makes it."""
     merged = merge([Layer(name="answers.toml", tree=tree)])
     answers, origins = fill(validate(merged), merged.origins, on)
-    return from_answers(answers, origins, on=on, run=run, findings=findings, evidence=evidence)
+    return from_answers(answers, origins, on=on, run=run, evidence=evidence)
 
 
 def from_answers(
@@ -288,11 +267,10 @@ def from_answers(
     *,
     on: Machine | None = None,
     run: SmokeResult | None = None,
-    findings: tuple[Finding, ...] = (),
     evidence: tuple[EvidenceFile, ...] = (),
 ) -> Selection:
     """A selection from answers that are already validated."""
-    return Selection(
+    selection = Selection(
         tool=Tool(version="0.1.0", template=1, schema_version=1),
         prepared_on=DAY,
         answers=answers,
@@ -303,24 +281,17 @@ def from_answers(
         smoke=run,
         engine_line=engine_line(answers.budget.engine),
         runtime_line=runtime_line(answers.budget.runtime),
-        findings=findings,
-        open_answers=tuple(OpenAnswer(**found.model_dump()) for found in open_answers(answers)),
+        open_answers=open_answers(answers),
         evidence=evidence,
     )
+    return selection.model_copy(update={"findings": check(selection)})
 
 
 def full() -> Selection:
     """The built-in example on a recorded machine, with a run, findings and evidence."""
-    return select(example_tree(DAY), on=machine(), run=smoke(), findings=FINDINGS, evidence=EVIDENCE)
+    return select(example_tree(DAY), on=machine(), run=smoke(), evidence=EVIDENCE)
 
 
 def almost_empty() -> Selection:
     """A title and nothing else: no machine, no run, no price, no owner."""
-    blocked = Finding(
-        rule="G1",
-        severity="block",
-        message="Section 1 has no owner.",
-        where="engine.owner",
-        remedy="Name the owner.",
-    )
-    return select({"project": {"title": "An idea"}}, findings=(blocked,))
+    return select({"project": {"title": "An idea"}})

@@ -7,6 +7,7 @@ production, of concurrencies that were not run, or of a percentile that the numb
 from probes.smoke.result import CeilingResult, Metric, Mode, Point
 from probes.smoke.statistics import requests_needed
 from wizard.document import formats
+from wizard.proof import Qualifier
 
 METRICS: dict[Metric, str] = {"ttft_ms": "TTFT", "tpot_ms": "TPOT", "e2e_ms": "E2E"}
 
@@ -41,9 +42,7 @@ NOT_SHOWN = (
     "Not shown: real prompts, quality after quantisation, hours of load, the network beyond the path named here, loss of a "
     "node."
 )
-ATTRIBUTION = (
-    "The server was already running: the engine and hardware behind it are answer, not verified by this run."
-)
+ATTRIBUTION = "The server was already running: the engine and hardware behind it are answer, not verified by this run."
 
 _SCOPE = (
     "This is a smoke measurement: closed loop, {C} concurrent requests, {n} measured after {w} warm-up, {T} s, on {where}. "
@@ -51,7 +50,9 @@ _SCOPE = (
 )
 _P99 = "p99 is not claimed: {n} requests; a 95 % one-sided statement needs {needed}."
 _CEILING = "{t} of {n} requests exceeded {L} ms. At 95 % confidence this {verb} p{p} ≤ {L} ms (needs n ≥ {needed} for t = {t})."
-_UNCLAIMED = "{t} of {n} requests exceeded {L} ms. p{p} is not claimed: {n} requests; a 95 % one-sided statement needs {needed}."
+_UNCLAIMED = (
+    "{t} of {n} requests exceeded {L} ms. p{p} is not claimed: {n} requests; a 95 % one-sided statement needs {needed}."
+)
 _VERBS = {
     "supported": "supports",
     "not_supported": "does not support",
@@ -95,31 +96,16 @@ def ceiling(result: CeilingResult) -> str:
     )
 
 
-def grade(
-    results: tuple[CeilingResult, ...],
-    *,
-    mode: Mode,
-    interval: bool,
-    other_hardware: bool,
-    client_limited: bool,
-) -> str:
-    """The grade of one measured row: the worst verdict of its ceilings, or how a value without a ceiling is known.
+def grade(results: tuple[CeilingResult, ...], *, interval: bool, limit: Qualifier | None, client_limited: bool) -> str:
+    """Return the grade of one measured row: the worst verdict of its ceilings, or how a bare value is known.
 
-    A run of the tiny model claims nothing about a ceiling. Qualifiers follow the grade.
+    `limit` is what limits the whole run: one that only shows that the chain works claims nothing about a ceiling.
+    Qualifiers follow the grade.
     """
     order = ("contradicted", "not_supported", "not_claimed", "supported")
     if results:
         worst = min((result.verdict for result in results), key=order.index)
-        word = "not claimed" if mode == "tiny" else worst.replace("_", " ")
+        word = "not claimed" if limit == "pipeline only" else worst.replace("_", " ")
     else:
         word = "bounded" if interval else "observed"
-    qualifiers = [
-        text
-        for text, applies in (
-            ("pipeline only", mode == "tiny"),
-            ("other hardware", other_hardware and mode != "tiny"),
-            ("client-limited", client_limited),
-        )
-        if applies
-    ]
-    return ", ".join([word, *qualifiers])
+    return ", ".join([word, *([limit] if limit else []), *(["client-limited"] if client_limited else [])])

@@ -101,13 +101,7 @@ def _visible(character: str) -> str:
     if unicodedata.category(character) not in _INVISIBLE:
         return character
     number = ord(character)
-    return (
-        f"\\x{number:02x}"
-        if number < 0x100
-        else f"\\u{number:04x}"
-        if number < 0x10000
-        else f"\\U{number:08x}"
-    )
+    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
 
 @dataclass(frozen=True)
@@ -133,9 +127,7 @@ class Table:
     @property
     def dashes(self) -> tuple[str, ...]:
         """The delimiter row; pandoc takes the column widths from it."""
-        widths = (
-            max(len(plain(text)) for text in column) for column in zip(self.columns, *self.rows, strict=True)
-        )
+        widths = (max(len(plain(text)) for text in column) for column in zip(self.columns, *self.rows, strict=True))
         return tuple("-" * (min(width, _WIDEST) + 2) for width in widths)
 
     @property
@@ -145,8 +137,7 @@ class Table:
         if not hand:
             return self.rows
         return tuple(
-            tuple(Markup(" ") if index in hand else text for index, text in enumerate(row))
-            for row in self.rows
+            tuple(Markup(" ") if index in hand else text for index, text in enumerate(row)) for row in self.rows
         )
 
 

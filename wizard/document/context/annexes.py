@@ -48,9 +48,7 @@ def commands(selection: Selection) -> str:
         started = smoke.runtime.command
         lines.append(f"CMD-2  {shown(started) if started else 'the endpoint was already running'}")
         search = " --search" if any(p.kind == "search" for p in smoke.points) else ""
-        lines.append(
-            f"CMD-3  selwiz smoke --answers answers.toml --mode {smoke.mode}{search} --yes --out EVIDENCE"
-        )
+        lines.append(f"CMD-3  selwiz smoke --answers answers.toml --mode {smoke.mode}{search} --yes --out EVIDENCE")
         lines.append(f"       load: {shown(smoke.load.command)}")
     machine = " --machine machine.json" if "machine.json" in files or selection.machine is not None else ""
     lines.append(

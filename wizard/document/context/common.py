@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from wizard.budget import EngineLine, RuntimeLine, base_id
 from wizard.document import formats
 from wizard.document.markdown import NOT_GIVEN, Table
+from wizard.proof import is_planned
 from wizard.provenance import SourceWord
 from wizard.selection import Selection
 
@@ -105,7 +106,7 @@ def machine_kind(selection: Selection) -> str:
     if machine is None:
         return "no machine was probed"
     taken = machine.taken_at.astimezone(tz=datetime.UTC).strftime("%Y-%m-%d %H:%M")
-    if any(gpu.name.source == "plan" for gpu in machine.gpus):
+    if is_planned(machine):
         return "a machine that will be bought, from the catalogue; nothing was read from it"
     if any(gpu.name.source == "simulated" for gpu in machine.gpus):
         return f"a simulated machine of {taken} UTC, no real one"

@@ -48,7 +48,7 @@ def engine(selection: Selection) -> Context:
 
 
 def _models(selection: Selection) -> Table | None:
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for position, model in enumerate(selection.answers.engine.models):
         key = f"engine.models[{position}]"
         if model.carried_by not in (None, "this"):
@@ -57,9 +57,7 @@ def _models(selection: Selection) -> Table | None:
             rows.append((said(selection, f"{key}.name"), carried, *("not applicable",) * 3, word))
             continue
         known = selection.models[position] if position < len(selection.models) else None
-        rows.append(
-            (said(selection, f"{key}.name"), *strategies.architecture(selection, known, key, position))
-        )
+        rows.append((said(selection, f"{key}.name"), *strategies.architecture(selection, known, key, position)))
     if not rows:
         return None
     columns = ("Model", "Architecture", "Heads / KV heads", "Context needed", "Engine supports it?", "Source")
@@ -78,9 +76,7 @@ def _option_name(option: EngineOption) -> str:
 
 def _groups(options: Sequence[EngineOption]) -> list[tuple[EngineOption, ...]]:
     """Options in groups that fit a table."""
-    return [
-        tuple(options[start : start + _OPTIONS_A_TABLE]) for start in range(0, len(options), _OPTIONS_A_TABLE)
-    ]
+    return [tuple(options[start : start + _OPTIONS_A_TABLE]) for start in range(0, len(options), _OPTIONS_A_TABLE)]
 
 
 def _gates(selection: Selection) -> list[Table]:
@@ -171,7 +167,7 @@ def _consequences(selection: Selection) -> list[tuple[str, str]]:
 
 def _supply(selection: Selection) -> Table:
     columns = ("Component", "Version or commit", "Licence", "Support source", "End of support", "Source")
-    keys = ("engine.licence", "engine.support_source", "engine.support_until")
+    keys: tuple[str, ...] = ("engine.licence", "engine.support_source", "engine.support_until")
     name = answer(selection, "engine.chosen")
     same = name is not None and name == answer(selection, "runtime.product")
     version = said(selection, "runtime.version") if same else "the product of 2.1 carries it"
@@ -187,9 +183,7 @@ def _supply(selection: Selection) -> Table:
         if model.carried_by not in (None, "this"):
             continue
         prefix = f"engine.models[{position}]"
-        keys = tuple(
-            f"{prefix}.{field}" for field in ("revision", "licence", "support_source", "support_until")
-        )
+        keys = tuple(f"{prefix}.{field}" for field in ("revision", "licence", "support_source", "support_until"))
         revision, licence, support, end = (said(selection, key) for key in keys)
         review = said(selection, f"{prefix}.licence_review")
         rows.append(

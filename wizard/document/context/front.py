@@ -78,9 +78,7 @@ def _machine_sentence(selection: Selection) -> str | None:
     if machine is None:
         return "No machine was probed: everything about hardware is an answer."
     if machine.recorded:
-        return (
-            f"Readings in this document come from a {machine_kind(selection)}, not from a probe of this day."
-        )
+        return f"Readings in this document come from a {machine_kind(selection)}, not from a probe of this day."
     return None
 
 
@@ -177,9 +175,7 @@ def _drivers(selection: Selection) -> Table | None:
     rows = []
     for position in range(len(drivers)):
         keys = [f"project.drivers[{position}].{name}" for name in ("text", "requirement", "threshold")]
-        rows.append(
-            (numbered("DR", position), *(said(selection, key) for key in keys), sources(selection, *keys))
-        )
+        rows.append((numbered("DR", position), *(said(selection, key) for key in keys), sources(selection, *keys)))
     return Table(("#", "Driver", "Requirement id", "Threshold", "Source"), tuple(rows))
 
 

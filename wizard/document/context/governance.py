@@ -4,7 +4,8 @@ from wizard.document import formats
 from wizard.document.context.common import Context, answer, numbered
 from wizard.document.context.front import place
 from wizard.document.markdown import NOT_GIVEN, Table
-from wizard.selection import OpenAnswer, Selection
+from wizard.open_answers import OpenAnswer
+from wizard.selection import Selection
 
 
 def governance(selection: Selection) -> Context:

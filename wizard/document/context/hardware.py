@@ -8,8 +8,9 @@ from typing import Any
 from probes.machine import Gpu, Machine
 from probes.reading import Reading
 from wizard.document import formats
-from wizard.document.context.common import Context, answer, machine_kind, said, source, sources
+from wizard.document.context.common import Context, machine_kind, said, source, sources
 from wizard.document.markdown import NOT_GIVEN, Table
+from wizard.proof import gpus_in_all, same_name
 from wizard.selection import Selection
 
 #: Why a reading is absent, in words.
@@ -50,13 +51,6 @@ def hardware(selection: Selection) -> Context:
     }
 
 
-def other_hardware(selection: Selection) -> bool:
-    """Whether a run on this machine was not shown to be on the proposed GPU, so that its results say less."""
-    proposed = answer(selection, "runtime.hardware.gpu")
-    names = {gpu.name.value for gpu in selection.machine.gpus} if selection.machine else set()
-    return proposed is None or names != {proposed}
-
-
 def _unusable(machine: Machine | None) -> list[str]:
     gpus = machine.gpus if machine else ()
     return [f"GPU {gpu.index}: {gpu.unusable_because or 'not usable'}" for gpu in gpus if not gpu.usable]
@@ -88,8 +82,8 @@ def _table(selection: Selection) -> Table:
     given = selection.answers.runtime
     proposed_name = given.hardware.gpu
     found_name = _each(gpus, lambda gpu: _read(gpu.name))
-    same = _SAME if proposed_name is not None and proposed_name == found_name else NOT_GIVEN
-    each, in_all = _proposed_counts(selection)
+    same = _SAME if proposed_name is not None and same_name(proposed_name, found_name) else NOT_GIVEN
+    each, in_all = given.hardware.gpus_per_replica, gpus_in_all(selection)
     rows = [
         ("GPU", found_name, formats.value(proposed_name), _difference(found_name, proposed_name)),
         (
@@ -137,18 +131,10 @@ def _bandwidth(rate: float) -> str:
     return f"{formats.number(rate, 0)} GB/s"
 
 
-def _proposed_counts(selection: Selection) -> tuple[int | None, int | None]:
-    given = selection.answers.runtime
-    each, serving, spare = given.hardware.gpus_per_replica, given.layout.replicas, given.layout.spare_replicas
-    if each is None or serving is None or spare is None:
-        return each, None
-    return each, (serving + spare) * each
-
-
 def _difference(found: str, proposed: str | None) -> str:
     if proposed is None or found.startswith(NOT_GIVEN):
         return NOT_GIVEN
-    return "none" if proposed == found else "another GPU"
+    return "none" if same_name(proposed, found) else "another GPU"
 
 
 def _more(found: int | None, proposed: int | None) -> str:
@@ -185,9 +171,7 @@ def _links(machine: Machine | None) -> str:
         f"{'NVLink' if link.kind == 'nvlink' else 'PCIe' if link.kind == 'pcie' else 'unknown'} ({link.level})"
         for link in machine.links
     )
-    return "; ".join(
-        f"{text} between {formats.counted(count, 'pair')}" for text, count in sorted(kinds.items())
-    )
+    return "; ".join(f"{text} between {formats.counted(count, 'pair')}" for text, count in sorted(kinds.items()))
 
 
 def _link_difference(selection: Selection, found: str) -> str:

@@ -6,10 +6,10 @@ from probes.smoke.result import Latency, Point, SmokeResult
 from probes.smoke.statistics import error_rate_bound
 from wizard.document import claims, formats
 from wizard.document.context.common import Context, answer
-from wizard.document.context.hardware import other_hardware
 from wizard.document.context.money import Rate
 from wizard.document.context.strategies import titled
 from wizard.document.markdown import NOT_GIVEN, Table
+from wizard.proof import is_own_state, qualifier, ran_other_model
 from wizard.selection import Selection
 
 _STATES = {
@@ -75,12 +75,12 @@ def measurement(selection: Selection) -> Context:
         "mode": smoke.mode,
         "mode_words": claims.MODES[smoke.mode],
         "attribution": claims.ATTRIBUTION if smoke.mode == "endpoint" else None,
-        "hardware_words": _hardware_words(selection, smoke),
+        "hardware_words": _hardware_words(selection),
         "scopes": [f"{run.id}, {_STATES[run.point.kind]}: {claims.scope(run.point, where)}" for run in asked],
         "closed_loop": claims.closed_loop(found[0].point.concurrency),
         "conditions": _conditions(smoke, found),
         "results": _results(selection, smoke, asked),
-        "statements": _statements(smoke, asked),
+        "statements": _statements(asked, claimed=qualifier(selection) != "pipeline only"),
         "per_ceiling": claims.PER_CEILING if any(len(run.point.ceilings) > 1 for run in asked) else None,
         "search": _search(smoke, found),
         "memory": _memory(smoke),
@@ -94,16 +94,19 @@ def measurement(selection: Selection) -> Context:
 
 
 def not_usable(selection: Selection) -> str | None:
-    """Why no figure of the run may be carried over to the proposed runtime; None where it may."""
+    """Return why no figure of the run may be carried over to the proposed runtime; None where it may."""
     smoke = selection.smoke
     if smoke is None or not smoke.points:
         return "nothing was measured"
-    if smoke.mode == "tiny":
-        return "the run used a stand-in for the model"
+    limit = qualifier(selection)
+    if limit == "pipeline only":
+        return "the run used a stand-in for the model or a smaller load"
+    if limit == "other hardware":
+        return "the run was not on the proposed hardware"
+    if ran_other_model(selection):
+        return "the run was of another model"
     if smoke.mode == "endpoint":
         return "the hardware behind the endpoint was not verified by the run"
-    if other_hardware(selection):
-        return "the run was not on the proposed hardware"
     return None
 
 
@@ -116,30 +119,29 @@ def rate(selection: Selection) -> Rate:
     doubt = not_usable(selection)
     if smoke is None or doubt is not None:
         return Rate(None, "", doubt or "nothing was measured")
-    asked = [run for run in runs(smoke) if run.point.kind != "search"]
+    asked = [run for run in runs(smoke) if run.point.kind != "search" and is_own_state(selection, run.point)]
     if not asked or replicas is None:
-        return Rate(None, "", "no run at the asked load, or no number of serving replicas")
+        return Rate(None, "", "no run has the asked load, or the number of serving replicas is not given")
     run = asked[0]
     if any(result.verdict == "contradicted" for result in run.point.ceilings):
-        return Rate(
-            None, "", f"{run.id} contradicts a ceiling, so its rate is not one that the selection may use"
-        )
+        return Rate(None, "", f"{run.id} contradicts a ceiling, so its rate is not one that the selection may use")
     return Rate(run.point.output_tok_s * replicas, run.id, "")
 
 
 def _where(selection: Selection, smoke: SmokeResult) -> str:
     if smoke.mode == "endpoint":
         return "an endpoint whose hardware this run did not verify"
+    limit = qualifier(selection)
     if smoke.mode == "tiny":
         return "this machine, with a stand-in for the model"
-    return "other hardware than proposed" if other_hardware(selection) else "the node of 2.2"
+    return "other hardware than proposed" if limit == "other hardware" else "the node of 2.2"
 
 
-def _hardware_words(selection: Selection, smoke: SmokeResult) -> str | None:
-    if smoke.mode in ("endpoint", "tiny") or not other_hardware(selection):
+def _hardware_words(selection: Selection) -> str | None:
+    if qualifier(selection) != "other hardware":
         return None
     proposed = answer(selection, "runtime.hardware.gpu") or "a GPU that is not given"
-    return f"The run was not shown to be on the proposed hardware, {proposed}: its grades say other hardware."
+    return f"The run was not on the proposed hardware, {proposed}: its grades say other hardware."
 
 
 def _conditions(smoke: SmokeResult, found: tuple[Run, ...]) -> Table:
@@ -215,9 +217,7 @@ def _point_conditions(run: Run) -> list[tuple[str, str, str]]:
         if point.failed or not point.completed
         else (f"; error rate at most {formats.share(error_rate_bound(point.completed))} at 95 % confidence")
     )
-    steady = (
-        "halves differ by at most 20 %" if point.steady else "not steady: halves differ by more than 20 %"
-    )
+    steady = "halves differ by at most 20 %" if point.steady else "not steady: halves differ by more than 20 %"
     rows = [
         ("prompt tokens", _lengths(point.input_len, point.input_tokens, point.completed)),
         ("output tokens", _lengths(point.output_len, point.output_tokens, point.completed)),
@@ -233,8 +233,7 @@ def _point_conditions(run: Run) -> list[tuple[str, str, str]]:
         ),
     ]
     return [
-        (f"{run.id}, {name}", text, "missing" if text == NOT_GIVEN else f"measured {run.id}")
-        for name, text in rows
+        (f"{run.id}, {name}", text, "missing" if text == NOT_GIVEN else f"measured {run.id}") for name, text in rows
     ]
 
 
@@ -269,13 +268,11 @@ def _results(selection: Selection, smoke: SmokeResult, asked: tuple[Run, ...]) -
                     _p95(latency),
                     "; ".join(f"p{formats.number(r.percentile)} {formats.limit_ms(r.limit)}" for r in tested)
                     or "none set",
-                    "; ".join(f"{formats.number(r.over)} of {formats.number(r.n)}" for r in tested)
-                    or "not applicable",
+                    "; ".join(f"{formats.number(r.over)} of {formats.number(r.n)}" for r in tested) or "not applicable",
                     claims.grade(
                         tested,
-                        mode=smoke.mode,
                         interval=latency.p50_ci is not None,
-                        other_hardware=smoke.mode != "endpoint" and other_hardware(selection),
+                        limit=qualifier(selection),
                         client_limited=bool(smoke.load.client_limited),
                     ),
                 )
@@ -297,22 +294,16 @@ def _median(latency: Latency) -> str:
 def _p95(latency: Latency) -> str:
     if latency.p95 is None:
         return "not claimed"
-    upper = (
-        "no upper bound"
-        if latency.p95_upper is None
-        else f"upper bound {formats.milliseconds(latency.p95_upper)}"
-    )
+    upper = "no upper bound" if latency.p95_upper is None else f"upper bound {formats.milliseconds(latency.p95_upper)}"
     return f"{formats.milliseconds(latency.p95)} ({upper})"
 
 
-def _statements(smoke: SmokeResult, asked: tuple[Run, ...]) -> list[str]:
-    """One sentence per ceiling and run, and what is said of p99. A stand-in model is tested against no ceiling."""
+def _statements(asked: tuple[Run, ...], *, claimed: bool) -> list[str]:
+    """Say for every run what it shows of each ceiling and of p99; a stand-in is tested against no ceiling."""
     found = []
     for run in asked:
-        if smoke.mode != "tiny":
-            found += [
-                f"{run.id}, {claims.METRICS[r.metric]}: {claims.ceiling(r)}" for r in run.point.ceilings
-            ]
+        if claimed:
+            found += [f"{run.id}, {claims.METRICS[r.metric]}: {claims.ceiling(r)}" for r in run.point.ceilings]
         found.append(f"{run.id}: {_p99(run.point)}")
     return found
 

@@ -104,9 +104,7 @@ def engine_block(line: EngineLine, answers: EngineBudget, said: Said, tokens: in
     }
 
 
-def runtime_block(
-    line: RuntimeLine, answers: RuntimeBudget, said: Said, tokens: int | None, rate: Rate
-) -> Context:
+def runtime_block(line: RuntimeLine, answers: RuntimeBudget, said: Said, tokens: int | None, rate: Rate) -> Context:
     """Line R. `rate` is what its serving capacity was measured to deliver; without it there is no unit cost."""
     costs = runtime_unit_costs(hourly_r1(line), rate.tok_s, tokens)
     idle = idle_memo(line, rate.tok_s, tokens)
@@ -274,7 +272,7 @@ def _basis(line: _Line, items: Sequence[Item]) -> Table | None:
 
 
 def _basis_cells(item: Item, row: _Row) -> tuple[str, ...]:
-    pricing = item.pricing or "pricing not given"
+    pricing: str = item.pricing or "pricing not given"
     if item.term_months:
         pricing = f"{pricing} {formats.counted(item.term_months, 'month')}"
     tax = {None: "tax not given", "none": "no tax", "unknown": "tax unknown"}.get(item.tax, f"tax {item.tax}")

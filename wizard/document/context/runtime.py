@@ -22,8 +22,7 @@ def runtime(selection: Selection) -> Context:
         "operations": _operations(selection),
         "options": _options(selection),
         "ceilings_given": any(
-            answer(selection, f"runtime.ceilings.{name}") is not None
-            for name in ("ttft_ms", "tpot_ms", "e2e_ms")
+            answer(selection, f"runtime.ceilings.{name}") is not None for name in ("ttft_ms", "tpot_ms", "e2e_ms")
         ),
         "concurrency": answer(selection, "runtime.workload.concurrency"),
         "defaults": _defaults(selection),
@@ -92,9 +91,7 @@ def _load(selection: Selection) -> Table:
     load = given.workload
     if load.task_seconds is not None and load.calls_per_task is not None:
         limit = formats.number(load.task_seconds * 1000 / load.calls_per_task, 0)
-        worked = (
-            f"{formats.number(load.task_seconds)} s a task / {load.calls_per_task} calls = {limit} ms a call"
-        )
+        worked = f"{formats.number(load.task_seconds)} s a task / {load.calls_per_task} calls = {limit} ms a call"
         rows.append(("E2E, worked out", worked, "not applicable", "not applicable", "derived F-9"))
     for name, key in (
         ("Workload profile", "profile"),
@@ -128,9 +125,7 @@ def _load(selection: Selection) -> Table:
     return Table(("Metric", "Ceiling or target", "Percentile", "Concurrency", "Source"), tuple(rows))
 
 
-_WORKING_OUT = frozenset(
-    {"users_peak_hour", "tasks_per_user_hour", "calls_per_task", "call_seconds", "peak_factor"}
-)
+_WORKING_OUT = frozenset({"users_peak_hour", "tasks_per_user_hour", "calls_per_task", "call_seconds", "peak_factor"})
 _PER_CALL = frozenset({"input_tokens", "shared_prefix_tokens", "output_tokens"})
 
 
@@ -250,14 +245,10 @@ def _measured_operations(selection: Selection) -> list[Row]:
         run = capacity_run(smoke)
         held = "" if capacity.kind == "edge" else "at least "
         text = f"{held}{formats.number(capacity.concurrency)} concurrent calls"
-        rows.append(
-            ("Capacity of one replica", f"{text}{f', but {doubt}' if doubt else ''}", f"measured {run}")
-        )
+        rows.append(("Capacity of one replica", f"{text}{f', but {doubt}' if doubt else ''}", f"measured {run}"))
         if doubt is None and peak is not None and capacity.concurrency > 0:
             needed = -(-peak // capacity.concurrency)
-            worked = (
-                f"ceil({formats.number(peak)} asked / {formats.number(capacity.concurrency)} held) = {needed}"
-            )
+            worked = f"ceil({formats.number(peak)} asked / {formats.number(capacity.concurrency)} held) = {needed}"
             rows.append(("Serving replicas needed", worked, "derived F-6"))
     if smoke.server.ready_s is not None:
         start = f"{formats.number(smoke.server.ready_s, 0)} s until ready{f', but {doubt}' if doubt else ''}"

@@ -8,6 +8,7 @@ from wizard.document import formats
 from wizard.document.context.common import Context, numbered, said, sources
 from wizard.document.markdown import NOT_GIVEN, Table, cell, code
 from wizard.launch import Setting
+from wizard.proof import carried_model, ran_other_model
 from wizard.selection import Selection
 from wizard.trace import realised
 
@@ -69,7 +70,8 @@ def table(selection: Selection) -> Table | None:
 def _realised(selection: Selection, strategy: str) -> str:
     """What puts a strategy in force or keeps it off: flags by name, or the default of the version that was read."""
     launch = selection.launch
-    found = realised(strategy, launch, _carried(selection))
+    carried = carried_model(selection)
+    found = realised(strategy, launch, carried[2] if carried else None)
     if found.version is None or launch.runtime is None:
         return NOT_GIVEN
     flags = Markup(", ").join(_named(selection, flag) for flag in dict.fromkeys(found.flags))
@@ -88,17 +90,6 @@ def _realised(selection: Selection, strategy: str) -> str:
             return f"no flag: off by default in {version}"
         case _:
             return NOT_GIVEN
-
-
-def _carried(selection: Selection) -> ModelFacts | None:
-    """The facts of the model that this selection carries."""
-    position = _first_carried(selection)
-    return None if position is None or position >= len(selection.models) else selection.models[position]
-
-
-def _first_carried(selection: Selection) -> int | None:
-    models = selection.answers.engine.models
-    return next((n for n, model in enumerate(models) if model.carried_by in (None, "this")), None)
 
 
 def _named(selection: Selection, flag: str) -> Markup:
@@ -168,4 +159,6 @@ def _served(selection: Selection, position: int) -> bool:
     """Whether a run served this model: the first that this selection carries, in its own shape."""
     smoke = selection.smoke
     ran = smoke is not None and smoke.mode in ("local", "dummy") and bool(smoke.points)
-    return ran and position == _first_carried(selection)
+    carried = carried_model(selection)
+    same = carried is not None and carried[0] == position and not ran_other_model(selection)
+    return ran and same
