@@ -1,0 +1,1 @@
+"""The document: contexts made from a selection, the Markdown they become, and what is written beside it."""

@@ -1,0 +1,111 @@
+"""What a short measurement may say, in sentences: the one place for them.
+
+A smoke is a closed loop of few requests. It can refute a choice and cannot confirm one, so no sentence here speaks of
+production, of concurrencies that were not run, or of a percentile that the number of requests does not reach.
+"""
+
+from probes.smoke.result import CeilingResult, Metric, Mode, Point
+from probes.smoke.statistics import requests_needed
+from wizard.document import formats
+from wizard.proof import Qualifier
+
+METRICS: dict[Metric, str] = {"ttft_ms": "TTFT", "tpot_ms": "TPOT", "e2e_ms": "E2E"}
+
+#: What each way of running is evidence for, and what it is not.
+MODES: dict[Mode, str] = {
+    "local": "the weights of the model, from disk: evidence of start, memory and speed",
+    "dummy": (
+        "random weights in the shape of the model: evidence of memory and speed, not of start time from disk, "
+        "speculation or the balance of experts"
+    ),
+    "endpoint": (
+        "a server that was already running: evidence of speed; its flags and hardware are answer, not verified by this run"
+    ),
+    "tiny": (
+        "a model of a few megabytes that stands in for the one selected: evidence that the chain works on this machine, "
+        "never of the speed of the selection"
+    ),
+}
+
+NO_MEASUREMENT = (
+    "No measurement was made. This document does not show that the selection starts, how fast it is, or that it keeps a "
+    "ceiling."
+)
+ASYMMETRY = "A smoke run can refute a choice; it cannot confirm it."
+CLOSED_LOOP = "Closed loop, C = {C}; not an arrival-rate test; not comparable to published benchmark results."
+INDEPENDENCE = (
+    "The formulas assume independent requests; batching makes neighbours alike, so true intervals are wider. All results "
+    "hold for these prompt and output lengths, this concurrency and this hour."
+)
+PER_CEILING = "Confidence is per ceiling, not jointly for all of them."
+NOT_SHOWN = (
+    "Not shown: real prompts, quality after quantisation, hours of load, the network beyond the path named here, loss of a "
+    "node."
+)
+ATTRIBUTION = "The server was already running: the engine and hardware behind it are answer, not verified by this run."
+
+_SCOPE = (
+    "This is a smoke measurement: closed loop, {C} concurrent requests, {n} measured after {w} warm-up, {T} s, on {where}. "
+    "It can refute this selection; it cannot prove production capacity."
+)
+_P99 = "p99 is not claimed: {n} requests; a 95 % one-sided statement needs {needed}."
+_CEILING = "{t} of {n} requests exceeded {L} ms. At 95 % confidence this {verb} p{p} ≤ {L} ms (needs n ≥ {needed} for t = {t})."
+_UNCLAIMED = (
+    "{t} of {n} requests exceeded {L} ms. p{p} is not claimed: {n} requests; a 95 % one-sided statement needs {needed}."
+)
+_VERBS = {
+    "supported": "supports",
+    "not_supported": "does not support",
+    "contradicted": "contradicts",
+}
+
+
+def scope(point: Point, where: str) -> str:
+    """What one measured run was, and the limit of what it may say."""
+    return _SCOPE.format(
+        C=formats.number(point.concurrency),
+        n=formats.number(point.requests),
+        w=formats.number(point.warmups),
+        T=formats.number(point.duration_s, 0),
+        where=where,
+    )
+
+
+def closed_loop(concurrency: int) -> str:
+    """That callers waited for one another, with the number of them."""
+    return CLOSED_LOOP.format(C=formats.number(concurrency))
+
+
+def p99_not_claimed(n: int) -> str | None:
+    """That p99 is not claimed, where `n` requests do not reach it; else None."""
+    needed = requests_needed(99)
+    return None if n >= needed else _P99.format(n=formats.number(n), needed=formats.number(needed))
+
+
+def ceiling(result: CeilingResult) -> str:
+    """What one run says about one ceiling: how many requests exceeded it, and what that shows at 95 % confidence."""
+    claimed = result.verdict != "not_claimed"
+    needed = requests_needed(result.percentile, result.over if claimed else 0)
+    return (_CEILING if claimed else _UNCLAIMED).format(
+        t=formats.number(result.over),
+        n=formats.number(result.n),
+        L=formats.limit_ms(result.limit),
+        p=formats.number(result.percentile),
+        needed=formats.number(needed),
+        verb=_VERBS.get(result.verdict, ""),
+    )
+
+
+def grade(results: tuple[CeilingResult, ...], *, interval: bool, limit: Qualifier | None, client_limited: bool) -> str:
+    """Return the grade of one measured row: the worst verdict of its ceilings, or how a bare value is known.
+
+    `limit` is what limits the whole run: one that only shows that the chain works claims nothing about a ceiling.
+    Qualifiers follow the grade.
+    """
+    order = ("contradicted", "not_supported", "not_claimed", "supported")
+    if results:
+        worst = min((result.verdict for result in results), key=order.index)
+        word = "not claimed" if limit == "pipeline only" else worst.replace("_", " ")
+    else:
+        word = "bounded" if interval else "observed"
+    return ", ".join([word, *([limit] if limit else []), *(["client-limited"] if client_limited else [])])

@@ -1,0 +1,125 @@
+"""Risks, assumptions, open questions, and the approvals that people fill in."""
+
+from wizard.document import formats
+from wizard.document.context.common import Context, answer, numbered
+from wizard.document.context.front import place
+from wizard.document.markdown import NOT_GIVEN, Table
+from wizard.open_answers import OpenAnswer
+from wizard.selection import Selection
+
+
+def governance(selection: Selection) -> Context:
+    """The register, how many answers are open beside it, and the approvals."""
+    return {
+        "register": _register(selection),
+        "defaults": _defaults(selection),
+        "approvals": _approvals(selection),
+        "approvals_given": bool(selection.answers.governance.approvals),
+        "small_team": selection.answers.governance.small_team,
+    }
+
+
+def _register(selection: Selection) -> Table | None:
+    given = selection.answers.governance
+    rows = [
+        (numbered("RK", n), "risk", _text(r.text), _text(r.owner), formats.day(r.due), _text(r.consequence))
+        for n, r in enumerate(given.risks)
+    ]
+    rows += [
+        (
+            numbered("AS", n),
+            "assumption",
+            _text(a.text),
+            _text(a.owner),
+            formats.day(a.due),
+            _text(a.consequence),
+        )
+        for n, a in enumerate(given.assumptions)
+    ]
+    rows += [
+        (
+            numbered("OQ", n),
+            f"open, before {question.phase or 'approval'}",
+            _text(question.text),
+            _text(question.owner),
+            formats.day(question.due),
+            _text(question.consequence),
+        )
+        for n, question in enumerate(given.open_questions)
+    ]
+    asked = {question.key for question in given.open_questions}
+    unasked = [waiting for waiting in selection.open_answers if waiting.key not in asked]
+    first = len(given.open_questions)
+    rows += [
+        (
+            numbered("OQ", first + n),
+            "open answer",
+            _open_text(selection, waiting),
+            _text(waiting.owner),
+            formats.day(waiting.due),
+            f"stays not given in: {place(waiting.key)}",
+        )
+        for n, waiting in enumerate(unasked)
+    ]
+    columns = ("Id", "Type", "Text", "Owner", "Due", "If false or if it happens")
+    return Table(columns, tuple(rows)) if rows else None
+
+
+def _open_text(selection: Selection, waiting: OpenAnswer) -> str:
+    """The question, and for one of several rows which row it is: "Valid until, R1e"."""
+    row = waiting.key.rpartition(".")[0]
+    if not row.endswith("]"):
+        return waiting.title
+    names = (_maybe(selection, f"{row}.{name}") for name in ("id", "name", "role", "text"))
+    return next((f"{waiting.title}, {name}" for name in names if name), waiting.title)
+
+
+def _maybe(selection: Selection, key: str) -> object:
+    try:
+        return answer(selection, key)
+    except AttributeError:
+        return None
+
+
+def _text(text: str | None) -> str:
+    return text or NOT_GIVEN
+
+
+#: Keys below which a default affects cost, latency or security.
+_MATTERS = ("runtime.", "budget.", "engine.models", "engine.strategies")
+
+
+def _defaults(selection: Selection) -> Table | None:
+    """Values that nobody chose and that affect cost, latency or security: each is a question still open."""
+    rows = [
+        (key, formats.value(answer(selection, key)), selection.origins[key].detail or NOT_GIVEN, "default")
+        for key in sorted(selection.origins)
+        if selection.origins[key].word == "default" and key.startswith(_MATTERS)
+    ]
+    columns = ("Answer", "Value", "Where the default comes from", "Source")
+    return Table(columns, tuple(rows)) if rows else None
+
+
+def _approvals(selection: Selection) -> Table:
+    given = selection.answers.governance.approvals
+    rows = [
+        (
+            _text(a.role),
+            _text(a.name),
+            _text(a.covers),
+            "",
+            "",
+            f"proposed: {a.condition}" if a.condition else "none proposed",
+        )
+        for a in given
+    ]
+    if not rows:
+        lines = selection.answers.budget
+        rows = [
+            (NOT_GIVEN, NOT_GIVEN, "engine, section 1", "", "", "none proposed"),
+            (NOT_GIVEN, NOT_GIVEN, "runtime, section 2", "", "", "none proposed"),
+            (_text(lines.engine.approval_route), NOT_GIVEN, "line E", "", "", "none proposed"),
+            (_text(lines.runtime.approval_route), NOT_GIVEN, "line R", "", "", "none proposed"),
+        ]
+    columns = ("Role", "Name", "Covers", "Decision", "Date", "Conditions")
+    return Table(columns, tuple(rows), blank=("Decision", "Date"))

@@ -1,0 +1,228 @@
+"""2.2: the hardware that was found beside the hardware that is proposed, and the fit with what exists."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from probes.machine import Gpu, Machine
+from probes.reading import Reading
+from wizard.document import formats
+from wizard.document.context.common import Context, machine_kind, said, source, sources
+from wizard.document.markdown import NOT_GIVEN, Table
+from wizard.proof import gpus_in_all, same_name
+from wizard.selection import Selection
+
+#: Why a reading is absent, in words.
+_WHY = {
+    "not_supported": "the device has no such value",
+    "no_permission": "the driver does not tell this user",
+    "lost": "the device has left the bus",
+    "unknown": "the driver cannot say",
+    "driver_too_old": "the driver does not know the call",
+    "deprecated": "the driver no longer answers",
+    "timeout": "not answered in time",
+    "not_asked": "not asked",
+    "not_in_capture": "not in the recorded machine",
+    "single_gpu": "one GPU only",
+    "known_on_delivery": "known on delivery",
+}
+_SAME = "same"
+_FREE_TEXT = "not compared, the answer is free text"
+
+#: The driver branch that a CUDA 13 build of the runtime needs (NVIDIA CUDA 13.0 release notes, minimum driver).
+CUDA_13_DRIVER = 580
+
+
+def hardware(selection: Selection) -> Context:
+    """Found against proposed, what the probe complained of, and the fit with what exists."""
+    machine = selection.machine
+    return {
+        "found": machine_kind(selection) if machine else "not given, because no machine was probed",
+        "proposed": sources(
+            selection,
+            *(f"runtime.hardware.{name}" for name in ("gpu", "gpus_per_replica", "driver", "interconnect")),
+        ),
+        "probed": machine is not None,
+        "hardware": _table(selection),
+        "problems": [problem.message for problem in machine.problems] if machine else [],
+        "unusable": _unusable(machine),
+        "fit": _fit(selection),
+    }
+
+
+def _unusable(machine: Machine | None) -> list[str]:
+    gpus = machine.gpus if machine else ()
+    return [f"GPU {gpu.index}: {gpu.unusable_because or 'not usable'}" for gpu in gpus if not gpu.usable]
+
+
+def _read(reading: Reading[Any], show: Callable[[Any], str] = formats.value) -> str:
+    if reading.value is None:
+        return f"{NOT_GIVEN}: {_WHY.get(reading.why or 'unknown', 'the driver cannot say')}"
+    return show(reading.value)
+
+
+def _each(gpus: Iterable[Gpu], read: Callable[[Gpu], str]) -> str:
+    """One text for all GPUs, or each different one with how many GPUs it is true for."""
+    counts = Counter(read(gpu) for gpu in gpus)
+    if not counts:
+        return NOT_GIVEN
+    if len(counts) == 1:
+        return next(iter(counts))
+    return "; ".join(f"{count} × {text}" for text, count in sorted(counts.items()))
+
+
+def _switch(value: object) -> str:
+    return "on" if value else "off"
+
+
+def _table(selection: Selection) -> Table:
+    machine = selection.machine
+    gpus = machine.gpus if machine else ()
+    given = selection.answers.runtime
+    proposed_name = given.hardware.gpu
+    found_name = _each(gpus, lambda gpu: _read(gpu.name))
+    same = _SAME if proposed_name is not None and same_name(proposed_name, found_name) else NOT_GIVEN
+    each, in_all = given.hardware.gpus_per_replica, gpus_in_all(selection)
+    rows = [
+        ("GPU", found_name, formats.value(proposed_name), _difference(found_name, proposed_name)),
+        (
+            "GPUs in all",
+            formats.number(len(gpus)) if machine else NOT_GIVEN,
+            formats.value(in_all),
+            _more(len(gpus) if machine else None, in_all),
+        ),
+        ("GPUs per replica", "not applicable", formats.value(each), "not applicable"),
+    ]
+    for item, text in (
+        ("Compute capability", _each(gpus, lambda gpu: _read(gpu.compute_capability))),
+        ("Memory per GPU, NVML", _each(gpus, lambda gpu: _read(gpu.memory_total_bytes, _memory))),
+        ("Memory bandwidth", _each(gpus, lambda gpu: _read(gpu.memory_bandwidth_gb_s, _bandwidth))),
+        ("ECC", _each(gpus, lambda gpu: _read(gpu.ecc_enabled, _switch))),
+        ("MIG", _each(gpus, lambda gpu: _read(gpu.mig.enabled, _switch))),
+        (
+            "Power limit",
+            _each(gpus, lambda gpu: _read(gpu.power_limit_w, lambda w: f"{formats.number(w, 0)} W")),
+        ),
+    ):
+        known = same == _SAME and not text.startswith(NOT_GIVEN)
+        rows.append((item, text, same if known else NOT_GIVEN, "none" if known else NOT_GIVEN))
+    driver = _read(machine.driver.version) if machine else NOT_GIVEN
+    cuda = _read(machine.driver.cuda) if machine else NOT_GIVEN
+    links = _links(machine)
+    rows += [
+        ("Driver", driver, said(selection, "runtime.hardware.driver"), _driver_difference(selection)),
+        ("CUDA of the driver", cuda, NOT_GIVEN, NOT_GIVEN),
+        (
+            "Interconnect of the GPUs",
+            links,
+            said(selection, "runtime.hardware.interconnect"),
+            _link_difference(selection, links),
+        ),
+    ]
+    return Table(("Item", "Found", "Proposed", "Difference"), tuple(rows))
+
+
+def _memory(size_bytes: int) -> str:
+    return f"{formats.gib(size_bytes)} GiB"
+
+
+def _bandwidth(rate: float) -> str:
+    return f"{formats.number(rate, 0)} GB/s"
+
+
+def _difference(found: str, proposed: str | None) -> str:
+    if proposed is None or found.startswith(NOT_GIVEN):
+        return NOT_GIVEN
+    return "none" if same_name(proposed, found) else "another GPU"
+
+
+def _more(found: int | None, proposed: int | None) -> str:
+    if found is None or proposed is None:
+        return NOT_GIVEN
+    if proposed == found:
+        return "none"
+    return f"{proposed - found} more proposed" if proposed > found else f"{found - proposed} fewer proposed"
+
+
+def _number_in(text: str | None) -> int | None:
+    """The driver branch that a text names: 580 in "580 or later" and in "580.105.08"."""
+    match = re.search(r"(?<![0-9.])([0-9]{3})(?![0-9])", text or "")
+    return int(match[1]) if match else None
+
+
+def _driver_difference(selection: Selection) -> str:
+    machine = selection.machine
+    found = _number_in(machine.driver.version.value) if machine else None
+    proposed = _number_in(selection.answers.runtime.hardware.driver)
+    if found is None or selection.answers.runtime.hardware.driver is None:
+        return NOT_GIVEN
+    if proposed is None:
+        return _FREE_TEXT
+    return "none" if found >= proposed else f"branch {proposed} named, branch {found} found"
+
+
+def _links(machine: Machine | None) -> str:
+    if machine is None or not machine.gpus:
+        return NOT_GIVEN
+    if not machine.links:
+        return "one GPU" if len(machine.gpus) == 1 else NOT_GIVEN
+    kinds = Counter(
+        f"{'NVLink' if link.kind == 'nvlink' else 'PCIe' if link.kind == 'pcie' else 'unknown'} ({link.level})"
+        for link in machine.links
+    )
+    return "; ".join(f"{text} between {formats.counted(count, 'pair')}" for text, count in sorted(kinds.items()))
+
+
+def _link_difference(selection: Selection, found: str) -> str:
+    proposed = selection.answers.runtime.hardware.interconnect
+    if proposed is None or not found.startswith(("NVLink", "PCIe")):
+        return NOT_GIVEN
+    for kind in ("NVLink", "PCIe"):
+        if proposed.lower().startswith(kind.lower()):
+            return "none" if found.startswith(kind) else f"{kind} proposed, not found"
+    return _FREE_TEXT
+
+
+def _fit(selection: Selection) -> Table:
+    """What exists against what the runtime needs. Only what can be compared is; the rest a person has to check."""
+    each = selection.answers.runtime.hardware.gpus_per_replica
+    gpus = "the GPUs of a replica" if each is None else formats.counted(each, "GPU")
+    vllm = selection.launch.runtime == "vllm"
+    metrics = "scrape of the path metrics, names that begin with vllm" if vllm else "scrape of its metrics"
+    needs = (
+        ("Platform", "platform", f"{gpus} and shared memory for one replica, on one host"),
+        ("Gateway", "gateway", "a reverse proxy before it with an allow-list of paths"),
+        ("Identity", "identity", "callers known before they reach it; its own key guards only some paths"),
+        ("Monitoring", "monitoring", metrics),
+        ("Registry", "registry", "images and weights pinned by digest and revision"),
+        ("Driver policy", "driver_policy", _driver_need(selection)),
+    )
+    rows = []
+    for item, key, need in needs:
+        field = f"runtime.existing.{key}"
+        exists = said(selection, field)
+        word = source(selection, field)
+        fits = _driver_fits(selection) if key == "driver_policy" else "not checked"
+        rows.append((item, exists, need, NOT_GIVEN if word == "missing" else fits, f"{word}, catalogue"))
+    return Table(("Item", "What exists", "What the runtime needs", "Fits?", "Source"), tuple(rows))
+
+
+def _cuda_major(selection: Selection) -> int | None:
+    found = selection.machine.runtimes if selection.machine else ()
+    return next((runtime.cuda_major for runtime in found if runtime.cuda_major), None)
+
+
+def _driver_need(selection: Selection) -> str:
+    major = _cuda_major(selection)
+    if major is not None and major < 13:
+        return f"a driver that serves CUDA {major}"
+    return f"driver branch {CUDA_13_DRIVER} or later for a CUDA 13 build"
+
+
+def _driver_fits(selection: Selection) -> str:
+    policy = _number_in(selection.answers.runtime.existing.driver_policy)
+    major = _cuda_major(selection)
+    if policy is None or (major is not None and major < 13):
+        return "not checked"
+    return "yes" if policy >= CUDA_13_DRIVER else "no"

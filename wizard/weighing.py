@@ -1,0 +1,50 @@
+"""Weighted scores of options: the score of each, and whether the order depends on one weight."""
+
+from collections.abc import Mapping
+from decimal import ROUND_HALF_UP, Decimal
+
+#: How far one weight is moved, in points of 100, to see whether the first place depends on it.
+SHIFT = 10
+
+
+def score(weights: Mapping[str, int], scores: Mapping[str, int]) -> Decimal | None:
+    """Sum of weight x score / 100 to two decimals; None while a weight or a score is missing.
+
+    Weights that do not sum to 100 are used as they are: a rule says so, and scaling them would hide it.
+    """
+    if not weights or any(name not in scores for name in weights):
+        return None
+    total = sum((Decimal(weight) * scores[name] for name, weight in weights.items()), Decimal(0))
+    return (total / 100).quantize(Decimal("0.01"), rounding=ROUND_HALF_UP)
+
+
+def shifted(weights: Mapping[str, int], moved: str, points: int) -> dict[str, Decimal]:
+    """The weights with `moved` changed by `points`, the others scaled so that the sum stays."""
+    rest = sum(weights.values()) - weights[moved]
+    new = max(0, weights[moved] + points)
+    scale = Decimal(rest + weights[moved] - new) / rest if rest else Decimal(0)
+    return {name: Decimal(new) if name == moved else weight * scale for name, weight in weights.items()}
+
+
+def first_place_stable(weights: Mapping[str, int], options: Mapping[str, Mapping[str, int]]) -> bool | None:
+    """Whether the same option stays first when each weight in turn moves by 10 points either way.
+
+    None while fewer than two options have every score.
+    """
+    scored = {name: given for name, given in options.items() if score(weights, given) is not None}
+    if len(scored) < 2:
+        return None
+    first = _first({name: Decimal(weight) for name, weight in weights.items()}, scored)
+    return all(
+        _first(shifted(weights, moved, points), scored) == first for moved in weights for points in (-SHIFT, SHIFT)
+    )
+
+
+def _first(weights: Mapping[str, Decimal], options: Mapping[str, Mapping[str, int]]) -> frozenset[str]:
+    """The option or options with the greatest score."""
+    sums = {
+        name: sum((weight * given[criterion] for criterion, weight in weights.items()), Decimal(0))
+        for name, given in options.items()
+    }
+    best = max(sums.values())
+    return frozenset(name for name, total in sums.items() if total == best)
