@@ -48,7 +48,11 @@ def _stop(number: int, _: FrameType | None) -> NoReturn:
 
 def _explain(error: Exception) -> int:
     from probes.errors import ProbeError
+    from probes.smoke.stopping import Stopped
 
+    if isinstance(error, Stopped):
+        say("selwiz: stopped; everything that was started has been ended. No document was written.")
+        return 128 + (error.signal_number or signal.SIGINT)
     if isinstance(error, BrokenPipeError):
         # The reader of our output has gone; what it read is complete up to there.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -20,6 +20,12 @@ class UsageError(SelwizError):
     code = ExitCode.USAGE
 
 
+class SmokeError(SelwizError):
+    """The smoke could not be run."""
+
+    code = ExitCode.SMOKE_FAILED
+
+
 class CannotWriteError(SelwizError):
     """An output cannot be written; nothing half-written is left."""
 

@@ -1,10 +1,11 @@
 """The exit codes that scripts may rely on."""
 
+from collections.abc import Iterable
 from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """What the process returns; where several apply, the first of `PRECEDENCE` wins."""
+    """What the process returns; where several apply, the first of `_PRECEDENCE` wins."""
 
     DONE = 0
     FAULT = 1  # of selwiz itself, or a document that breaks one of its own invariants
@@ -19,7 +20,7 @@ class ExitCode(IntEnum):
     TERMINATED = 143
 
 
-PRECEDENCE = (
+_PRECEDENCE = (
     ExitCode.FAULT,
     ExitCode.USAGE,
     ExitCode.CANNOT_WRITE,
@@ -27,4 +28,10 @@ PRECEDENCE = (
     ExitCode.SMOKE_FAILED,
     ExitCode.BLOCKED,
     ExitCode.DIFFERENT,
+    ExitCode.DONE,
 )
+
+
+def first_of(codes: Iterable[ExitCode]) -> ExitCode:
+    """The code of a run in which several apply; DONE when none does."""
+    return min(codes, key=_PRECEDENCE.index, default=ExitCode.DONE)

@@ -6,12 +6,13 @@ from probes.smoke.prepare import prepare
 from probes.smoke.processes import end_leftovers, leftovers
 from probes.smoke.run import run_smoke
 
+from probes.errors import ProbeError
 from probes.smoke.observer import PlainLines
 from probes.smoke.plan import SmokeRequest
 from probes.smoke.result import SmokeResult
 from probes.smoke.stopping import stop_on_signals
 from wizard.console import confirm, say
-from wizard.errors import UsageError
+from wizard.errors import SmokeError, UsageError
 
 
 def confirmed_smoke(request: SmokeRequest, *, yes: bool) -> SmokeResult:
@@ -21,7 +22,10 @@ def confirmed_smoke(request: SmokeRequest, *, yes: bool) -> SmokeResult:
     ended.
     """
     _offer_to_end_leftovers(request, yes=yes)
-    plan = prepare(request)
+    try:
+        plan = prepare(request)
+    except ProbeError as error:
+        raise SmokeError(error.message, error.remedy) from None
     for line in plan.description:
         say(line)
     if not yes and not confirm("Start this?"):
