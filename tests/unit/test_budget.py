@@ -13,6 +13,7 @@ from wizard.budget import (
     CATALOGUE,
     EngineLine,
     EngineMoney,
+    EngineSubtotal,
     RuntimeLine,
     RuntimeMoney,
     base_id,
@@ -274,6 +275,11 @@ def test_a_line_comes_back_from_its_file() -> None:
 def test_line_e_is_not_read_as_line_r() -> None:
     with pytest.raises(ValidationError):
         RuntimeLine.model_validate_json(_line_e(_item("E4", "1", "5")).model_dump_json())
+
+
+def test_a_subtotal_of_line_e_takes_no_money_of_line_r() -> None:
+    with pytest.raises(ValidationError):
+        EngineSubtotal(period="one-time", money=R1, rows=(), unpriced=())  # type: ignore[arg-type]
 
 
 # ---------------------------------------------------------------- unit costs

@@ -1,6 +1,7 @@
 """Each rule against a good selection broken in exactly one way: that finding comes, and no other."""
 
 import datetime
+import re
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from tests.unit.selections import (
     smoke,
 )
 from wizard.finding import Finding
+from wizard.questions import questions
 from wizard.rules import RULES, check, explain
 
 _A = "engine.strategies"
@@ -233,6 +235,21 @@ def test_the_good_selection_has_no_findings() -> None:
 def test_one_break_gives_exactly_its_finding(changes: dict[str, Any], expected: tuple[str, str, str]) -> None:
     findings = check(good_selection(**changes))
     assert [(f.rule, f.severity, f.where) for f in findings] == [expected]
+
+
+@pytest.mark.parametrize("changes", [row[1] for row in TABLE], ids=[row[0] for row in TABLE])
+def test_a_finding_goes_to_a_question_that_exists(changes: dict[str, Any]) -> None:
+    keys = {re.sub(r"\[\]", "", question.key) for question in questions()}
+    for found in check(good_selection(**changes)):
+        where = re.sub(r"\[\d+\]", "", re.sub(r"(engine\.strategies)\.\w+", r"\1.<id>", found.where))
+        assert any(key == where or key.startswith(f"{where}.") for key in keys), found.where
+
+
+@pytest.mark.parametrize("changes", [row[1] for row in TABLE], ids=[row[0] for row in TABLE])
+def test_a_finding_is_a_plain_sentence_with_a_remedy(changes: dict[str, Any]) -> None:
+    for found in check(good_selection(**changes)):
+        for sentence in (found.message, found.remedy):
+            assert re.fullmatch(r"[A-Z0-9].*[.]", sentence), sentence
 
 
 def test_every_rule_and_severity_is_in_the_table() -> None:
