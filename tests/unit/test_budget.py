@@ -279,7 +279,7 @@ def test_line_e_is_not_read_as_line_r() -> None:
 
 def test_a_subtotal_of_line_e_takes_no_money_of_line_r() -> None:
     with pytest.raises(ValidationError):
-        EngineSubtotal(period="one-time", money=R1, rows=(), unpriced=())  # type: ignore[arg-type]
+        EngineSubtotal(period="one-time", money=R1, rows=(), unpriced=())
 
 
 # ---------------------------------------------------------------- unit costs
