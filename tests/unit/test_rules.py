@@ -324,6 +324,14 @@ def test_a_folder_of_the_proposed_model_is_the_proposed_model() -> None:
     assert check(good_selection(smoke=run)) == ()
 
 
+def test_a_folder_that_the_result_does_not_show_is_not_called_another_model() -> None:
+    assert check(good_selection(smoke=smoke(model="$MODEL_DIR"))) == ()
+
+
+def test_the_chosen_engine_needs_no_reason_against_it_however_it_is_written() -> None:
+    assert check(good_selection(**{"engine.chosen": "vLLM 0.33 with prefix caching"})) == ()
+
+
 def test_m3_shows_no_folder() -> None:
     found = _message(smoke=smoke(model="/home/somebody/other-model"))
     assert found.message == f"The run was of other-model, the selection is {FACTS.name}."
