@@ -329,7 +329,8 @@ def test_a_folder_that_the_result_does_not_show_is_not_called_another_model() ->
 
 
 def test_the_chosen_engine_needs_no_reason_against_it_however_it_is_written() -> None:
-    assert check(good_selection(**{"engine.chosen": "vLLM 0.33 with prefix caching"})) == ()
+    changes: dict[str, Any] = {"engine.chosen": "vLLM 0.33 with prefix caching"}
+    assert check(good_selection(**changes)) == ()
 
 
 def test_m3_shows_no_folder() -> None:
