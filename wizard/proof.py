@@ -77,8 +77,12 @@ def _ran_on_proposed(selection: Selection, smoke: SmokeResult) -> bool:
 def ran_other_model(selection: Selection) -> bool:
     """Whether the run is known to be of another model than the proposed one."""
     smoke, carried = selection.smoke, carried_model(selection)
-    if smoke is None or smoke.model is None or carried is None:
+    if smoke is None or carried is None:
         return False
+    if smoke.mode == "tiny":
+        return True
+    if smoke.model is None or smoke.model.startswith("$"):
+        return False  # a folder whose path was left out of the result: it cannot be compared
     _, model, _ = carried
     known = [name for name in (model.name, model.path) if name]
     return bool(known) and not any(_same_model(smoke.model, name) for name in known)

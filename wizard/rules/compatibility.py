@@ -1,7 +1,7 @@
 """Rules on whether model, strategies, settings and hardware fit together."""
 
 from wizard.catalogue import engines, strategies
-from wizard.finding import Finding
+from wizard.finding import Finding, Severity
 from wizard.launch import EXTRA_FLAGS, answer_at, switch_of
 from wizard.proof import carried_model, is_planned, same_name, usable_gpus
 from wizard.rules.rule import Rule, finding, listed, number
@@ -35,8 +35,8 @@ def tensor_parallel_divides_heads(selection: Selection) -> list[Finding]:
         return [finding("C3", "block", message, _TENSOR, remedy)]
     if kv_heads is not None and kv_heads < size:
         message = (
-            f"{facts.name} has {kv_heads} key-value heads, fewer than {size} tensor parallel ranks: each is kept "
-            f"{size // kv_heads} times, and the cache per GPU no longer shrinks."
+            f"{facts.name} has {kv_heads} key-value heads, fewer than {size} tensor parallel ranks: each is "
+            f"kept {size // kv_heads} times, and the cache per GPU no longer shrinks."
         )
         return [finding("C3", "warn", message, _TENSOR, "Consider a smaller size, or accept the memory.")]
     return []
@@ -69,7 +69,7 @@ def layout_fits_replica(selection: Selection) -> list[Finding]:
             f"{len(usable_gpus(machine))} that can be used."
         )
         remedy = "Probe the machine that will carry a replica, or propose fewer GPUs per replica."
-        severity = "note" if planned else "warn"
+        severity: Severity = "note" if planned else "warn"
         found.append(finding("C4", severity, message, "runtime.hardware.gpus_per_replica", remedy))
     return found
 
@@ -87,8 +87,8 @@ def longest_request_fits(selection: Selection) -> list[Finding]:
         asked = load.input_tokens + load.output_tokens
         if length < asked:
             message = (
-                f"A call of {number(load.input_tokens)} prompt and {number(load.output_tokens)} output tokens "
-                f"does not fit into the longest request of {number(length)} tokens."
+                f"A call of {number(load.input_tokens)} prompt and {number(load.output_tokens)} output "
+                f"tokens does not fit into the longest request of {number(length)} tokens."
             )
             remedy = f"Set the longest request to at least {number(asked)} tokens, or shorten the calls."
             found.append(finding("C6", "block", message, key, remedy))

@@ -1,6 +1,7 @@
 """Rules on who decides and what was compared."""
 
 from wizard.answers import Answers
+from wizard.catalogue import engine_id
 from wizard.finding import Finding, Severity
 from wizard.proof import same_name
 from wizard.rules.rule import Rule, finding
@@ -67,16 +68,22 @@ def real_options_were_compared(selection: Selection) -> list[Finding]:
         message = "Doing nothing is not among the options of the engine."
         remedy = "Add it, with what would follow."
         found.append(finding("G3", "warn", message, "engine.options", remedy))
+    # Which options were rejected is known only once one of them was chosen.
+    is_chosen = [_is_same_engine(option.name, engine.chosen) for option in engine.options]
     for index, option in enumerate(engine.options):
-        # Which options were rejected is known only once one was chosen.
-        if engine.chosen is None or option.name is None or option.rejected_because is not None:
-            continue
-        if not same_name(option.name, engine.chosen):
+        if any(is_chosen) and not is_chosen[index] and option.name and option.rejected_because is None:
             found.append(_no_reason(option.name, f"engine.options[{index}].rejected_because"))
     for index, other in enumerate(selection.answers.runtime.options):
         if other.name is not None and other.rejected_because is None:
             found.append(_no_reason(other.name, f"runtime.options[{index}].rejected_because"))
     return found
+
+
+def _is_same_engine(option: str | None, chosen: str | None) -> bool:
+    """Whether an option is the chosen engine, written the same or with words added ("vLLM 0.33")."""
+    if option is None or chosen is None:
+        return False
+    return same_name(option, chosen) or (engine_id(option) is not None and engine_id(option) == engine_id(chosen))
 
 
 def _no_reason(name: str, where: str) -> Finding:

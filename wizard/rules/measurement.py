@@ -1,6 +1,6 @@
 """Rules on what was measured: they say no more than the run may prove."""
 
-from probes.smoke.result import CeilingResult, Point
+from probes.smoke.result import CeilingResult, Point, SmokeResult
 from wizard.finding import Finding, Severity
 from wizard.proof import asked_points, carried_model, is_own_state, qualifier, ran_other_model
 from wizard.rules.rule import Rule, finding, listed, number
@@ -9,11 +9,11 @@ from wizard.selection import Selection
 _METRICS = {"ttft_ms": "TTFT", "tpot_ms": "TPOT", "e2e_ms": "E2E"}
 #: Flags that change what is measured; a flag that is not written has the runtime's default (vLLM 0.33.0).
 _LAYOUT = {
-    "--tensor-parallel-size": ("tensor parallel size", "1"),
-    "--pipeline-parallel-size": ("pipeline parallel size", "1"),
-    "--data-parallel-size": ("data parallel size", "1"),
-    "--quantization": ("quantisation", "that of the checkpoint"),
-    "--kv-cache-dtype": ("key-value cache type", "auto"),
+    "--tensor-parallel-size": ("tensor parallel size", "1", "runtime.layout.tensor_parallel"),
+    "--pipeline-parallel-size": ("pipeline parallel size", "1", "runtime.layout.pipeline_parallel"),
+    "--data-parallel-size": ("data parallel size", "1", "runtime.layout.data_parallel"),
+    "--quantization": ("quantisation", "that of the checkpoint", "runtime.settings.quantization"),
+    "--kv-cache-dtype": ("key-value cache type", "auto", "runtime.settings.kv_cache_dtype"),
 }
 
 
@@ -36,12 +36,13 @@ def ceilings_hold(selection: Selection) -> list[Finding]:
             f"{'a ceiling' if len(missed) == 1 else 'ceilings'}: {listed([_missed(m) for m in missed])}"
             f"{f' ({limit})' if limit else ''}."
         )
-        found.append(finding("M1", severity, message, f"runtime.ceilings.{missed[0].metric}", _M1_REMEDY[own]))
+        where = f"runtime.ceilings.{missed[0].metric}"
+        found.append(finding("M1", severity, message, where, _M1_REMEDY[own]))
     return found
 
 
 _M1_REMEDY = {
-    True: "Choose other hardware, another layout or a lower concurrency, or raise the ceiling with its owner.",
+    True: "Choose other hardware, another layout or less concurrency, or raise the ceiling with its owner.",
     False: "Name this case as a risk with an owner: it is met after a start and where prompts share less.",
 }
 
@@ -64,32 +65,39 @@ def run_is_of_selection(selection: Selection) -> list[Finding]:
     if ran_other_model(selection):
         carried = carried_model(selection)
         name = carried[1].name if carried else None
-        message = f"The run was of {_model_shown(smoke.model)}, the selection is {name or 'another model'}."
+        message = f"The run was of {_model_shown(smoke)}, the selection is {name or 'another model'}."
         where = f"engine.models[{carried[0] if carried else 0}].name"
         found.append(finding("M3", severity, message, where, "Measure the proposed model."))
     differing = _differing(selection)
     if differing:
-        message = f"The run differs from the selection in {listed(differing)}."
-        where = "runtime.layout.tensor_parallel"
+        message = f"The run differs from the selection in {listed([words for words, _ in differing])}."
+        where = differing[0][1]
         found.append(finding("M3", severity, message, where, "Measure again with the proposed settings."))
     return found
 
 
-def _model_shown(model: str | None) -> str:
-    """Name the model of a run without the folder it lay in."""
-    return "another model" if model is None else model if model.count("/") == 1 else model.rsplit("/", 1)[-1]
+def _model_shown(smoke: SmokeResult) -> str:
+    """Name the model of a run without the folder it lay in, which may hold a user's name."""
+    if smoke.mode == "tiny":
+        return "the tiny model of selwiz"
+    if smoke.model is None:
+        return "another model"
+    is_hub_name = smoke.model.count("/") == 1 and smoke.model[0] not in "/~."
+    return smoke.model if is_hub_name else smoke.model.rstrip("/").rsplit("/", 1)[-1]
 
 
-def _differing(selection: Selection) -> list[str]:
+def _differing(selection: Selection) -> list[tuple[str, str]]:
+    """Name what differs in the commands, each with the question that decides it."""
     smoke = selection.smoke
     if smoke is None or smoke.runtime.command is None or selection.launch.runtime != "vllm":
         return []  # flags behind an endpoint cannot be seen
-    measured, found = _flag_values(smoke.runtime.command), []
-    for flag, (name, default) in _LAYOUT.items():
+    measured = _flag_values(smoke.runtime.command)
+    found = []
+    for flag, (name, default, key) in _LAYOUT.items():
         setting = selection.launch.find(flag)
         proposed = setting.value if setting and setting.value is not None else default
         if measured.get(flag, default) != proposed:
-            found.append(f"{name} ({measured.get(flag, default)} measured, {proposed} proposed)")
+            found.append((f"{name} ({measured.get(flag, default)} measured, {proposed} proposed)", key))
     return found
 
 
