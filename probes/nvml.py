@@ -15,6 +15,7 @@ as soon as it is known, so that a parent which has to kill it keeps everything r
 
 import ctypes
 import json
+import signal
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -54,6 +55,7 @@ CLOCK_SM, CLOCK_MEMORY = 1, 2
 FIELD_NVLINK_SPEED_COMMON, FIELD_NVLINK_COUNT, FIELD_NVLINK_SPEED = 90, 91, 164
 REMOTE_GPU = 0
 MAX_NVLINKS = 36
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 Answer = dict[str, Any]
 """What became of one question: `value` or `why`, `source`, and NVML's `code`."""
@@ -425,6 +427,14 @@ def loaded_library() -> str | None:
     return next((path for path in paths if "libnvidia-ml.so" in path), None)
 
 
+def end_with_parent() -> None:
+    """Ask the kernel to kill this process when its parent dies, also while it is stuck in a call of the driver."""
+    try:
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    except (OSError, AttributeError):
+        return  # no Linux: the next line that it writes will end it
+
+
 def main(arguments: list[str]) -> None:
     """Walk over everything but the GPUs named in `--skip 1,2`, writing JSON lines to standard output."""
 
@@ -446,4 +456,5 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
+    end_with_parent()
     main(sys.argv[1:])

@@ -1,8 +1,8 @@
 """What a handful of requests can say about a percentile: pure functions, exact binomial sums.
 
 The formulas are distribution-free order statistics: with n independent requests the number of requests below
-the p-quantile is binomial. Sums are exact rationals, so no result depends on floating point. Requests that are
-batched together are not independent: true intervals are wider, which the document says.
+the p-quantile is binomial. Sums are exact rationals, so no result depends on floating point. Requests that
+are batched together are not independent: true intervals are wider, which the document says.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
+from itertools import accumulate
 from typing import Literal
 
 Verdict = Literal["supported", "not_supported", "contradicted", "not_claimed"]
@@ -29,15 +30,17 @@ def as_fraction(percentile: float) -> Fraction:
     return fraction
 
 
+def _terms(n: int, first: int, last: int, p: Fraction) -> int:
+    """Return P(first <= Bin(n, p) <= last) * denominator**n, an integer."""
+    hit, miss = p.numerator, p.denominator - p.numerator
+    return sum(math.comb(n, k) * hit**k * miss ** (n - k) for k in range(first, last + 1))
+
+
 @cache
 def _cumulative(n: int, numerator: int, denominator: int) -> tuple[int, ...]:
     """Return the integers P(Bin(n, p) <= k) * denominator**n for k = 0..n."""
-    complement = denominator - numerator
-    total, out = 0, []
-    for k in range(n + 1):
-        total += math.comb(n, k) * numerator**k * complement ** (n - k)
-        out.append(total)
-    return tuple(out)
+    p = Fraction(numerator, denominator)
+    return tuple(accumulate(_terms(n, k, k, p) for k in range(n + 1)))
 
 
 def binomial_at_most(k: int, n: int, p: Fraction) -> Fraction:
@@ -46,7 +49,10 @@ def binomial_at_most(k: int, n: int, p: Fraction) -> Fraction:
         return Fraction(0)
     if k >= n:
         return Fraction(1)
-    return Fraction(_cumulative(n, p.numerator, p.denominator)[k], p.denominator**n)
+    whole = p.denominator**n
+    if k < n // 2:  # the shorter of the two sums
+        return Fraction(_terms(n, 0, k, p), whole)
+    return Fraction(whole - _terms(n, k + 1, n, p), whole)
 
 
 def rank_interval(n: int, percentile: float, alpha: Fraction = ALPHA) -> tuple[int | None, int | None]:
@@ -129,7 +135,7 @@ def percentile_if_claimed(values: Sequence[float], percentile: float) -> float |
 
 
 def interval_of(values: Sequence[float], percentile: float) -> tuple[float | None, float | None]:
-    """Return the two-sided 95 % rank interval of a percentile as values; None for an end that does not exist."""
+    """Return the two-sided 95 % rank interval of a percentile as values, None for an end it lacks."""
     lower, upper = rank_interval(len(values), percentile)
     ordered = sorted(values)
     return (
@@ -139,7 +145,7 @@ def interval_of(values: Sequence[float], percentile: float) -> tuple[float | Non
 
 
 def error_rate_bound(n: int, alpha: float = 0.05) -> float:
-    """Return the one-sided upper bound of the error rate after 0 errors in n requests: 1 - alpha ** (1 / n)."""
+    """Return the upper bound of the error rate after 0 errors in n requests: 1 - alpha ** (1 / n)."""
     return float(1 - alpha ** (1 / n))
 
 
@@ -156,7 +162,7 @@ def halves_agree(values_in_time_order: Sequence[float], limit: float = STEADY_LI
 
 
 def requests_to_send(concurrency: int, percentiles: Sequence[float]) -> int:
-    """Return how many requests to measure: 10 per concurrent caller, at least 72, at least what a ceiling needs."""
+    """Return how many requests to measure: 10 per caller, at least 72, at least what a ceiling needs."""
     return max(10 * concurrency, 72, *(requests_needed(percentile) for percentile in percentiles), 0)
 
 

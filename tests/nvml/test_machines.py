@@ -1,7 +1,5 @@
 """Healthy machines: every field of the probe against the scenario it was made from."""
 
-import time
-
 import pytest
 
 from probes.machine import Gpu, Machine
@@ -110,13 +108,6 @@ def test_gpus_without_nvlink_are_linked_by_pcie(probe: Probe) -> None:
 
 def test_eight_gpus_have_28_links(probe: Probe) -> None:
     assert len(probe("h100x8").links) == 28
-
-
-def test_eight_gpus_are_read_in_less_than_the_promised_time(probe: Probe) -> None:
-    probe("h100x8")  # builds the library and pynvml's bytecode
-    started = time.perf_counter()
-    probe("h100x8")
-    assert time.perf_counter() - started < 4  # ten times the aim of 0.4 s: a busy computer is no failure
 
 
 def test_gb200_is_coherent_with_its_cpu(probe: Probe) -> None:

@@ -1,0 +1,102 @@
+"""An already running server: what it is, and whether it accepts what vLLM's load client sends."""
+
+from __future__ import annotations
+
+from probes.smoke.http import Client, HttpError
+from probes.smoke.load import LoadFailed
+from probes.smoke.result import Frozen
+
+TRIAL_TIMEOUT_S = 60.0
+TRIAL_PROMPT = tuple(range(100, 132))
+"""Token ids that every vocabulary has."""
+_LONGEST_QUOTE = 200
+
+
+class ServedModel(Frozen):
+    """What /v1/models and /version say; None for what they do not say."""
+
+    name: str
+    max_model_len: int | None
+    product: str
+    version: str | None
+
+
+def _unreachable(problem: HttpError) -> LoadFailed:
+    if problem.status in (401, 403):
+        return LoadFailed(
+            "endpoint_refused",
+            f"the endpoint wants a valid key ({problem.status})",
+            "name the variable that holds it with --api-key-env",
+        )
+    if problem.status is not None:
+        return LoadFailed(
+            "endpoint_refused",
+            f"the endpoint has no OpenAI-style list of models: {problem}",
+            "give the URL that /v1/models is below of",
+        )
+    return LoadFailed("endpoint_unreachable", str(problem), "check that the server runs and the URL is right")
+
+
+def look_at(client: Client, wanted: str | None) -> ServedModel:
+    """Ask which models are served and pick `wanted`, or the first. Raises `LoadFailed`."""
+    try:
+        answer = client.get_json("/v1/models", timeout_s=10)
+    except HttpError as problem:
+        raise _unreachable(problem) from None
+    entries = answer.get("data") if isinstance(answer, dict) else None
+    models = {str(entry["id"]): entry for entry in entries or [] if isinstance(entry, dict) and "id" in entry}
+    if not models:
+        raise LoadFailed("endpoint_refused", "the endpoint serves no model", "start it with a model")
+    name = wanted or next(iter(models))
+    if name not in models:
+        raise LoadFailed(
+            "endpoint_refused",
+            f"the endpoint does not serve {name}, it serves {', '.join(sorted(models))}",
+            "name one of them as the served model",
+        )
+    length = models[name].get("max_model_len")
+    try:
+        version = str(client.get_json("/version")["version"])
+    except (HttpError, KeyError, TypeError):
+        version = None
+    return ServedModel(
+        name=name,
+        max_model_len=length if isinstance(length, int) else None,
+        product=str(models[name].get("owned_by") or "unknown"),
+        version=version,
+    )
+
+
+def try_payload(client: Client, model: str) -> None:
+    """Send one request exactly as vLLM's load client does. Raises `LoadFailed` on a refusal.
+
+    The fields are those of vLLM 0.32 benchmarks/lib/endpoint_request_func.py for /v1/completions.
+    """
+    payload = {
+        "model": model,
+        "prompt": list(TRIAL_PROMPT),
+        "repetition_penalty": 1.0,
+        "max_tokens": 2,
+        "logprobs": None,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "ignore_eos": True,
+        "temperature": 0.0,
+    }
+    try:
+        body = client.request("/v1/completions", payload, timeout_s=TRIAL_TIMEOUT_S)
+    except HttpError as problem:
+        if problem.status is None:
+            raise _unreachable(problem) from None
+        said = " ".join(problem.body.split())[:_LONGEST_QUOTE]
+        raise LoadFailed(
+            "endpoint_refused",
+            f"the endpoint refuses a request as vLLM's load client sends it ({problem.status}): {said}",
+            "measure a server that accepts vLLM's client (vLLM, or a gateway that passes its fields on)",
+        ) from None
+    if '"choices"' not in body:
+        raise LoadFailed(
+            "endpoint_refused",
+            "the endpoint answers vLLM's load client without a token stream",
+            "measure a server that streams /v1/completions",
+        )

@@ -1,0 +1,42 @@
+"""Files of a smoke in its evidence folder: each written whole or not at all, with its hash."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from probes.errors import ProbeError
+from probes.smoke.result import EvidenceFile
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file under a temporary name in the same folder and move it into place. Raises `ProbeError`."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+    except OSError as problem:
+        temporary.unlink(missing_ok=True)
+        raise CannotWriteEvidence(
+            f"{path} cannot be written: {problem.strerror or problem}",
+            "name another folder with --out, or free some space",
+        ) from None
+
+
+class CannotWriteEvidence(ProbeError):  # noqa: N818 - reads as a sentence where it is caught
+    """The evidence folder cannot be written; the command line ends with code 7."""
+
+
+def write_evidence(folder: Path, files: dict[str, str]) -> tuple[EvidenceFile, ...]:
+    """Write texts into a folder and return their names and hashes, in the order of the names."""
+    written = []
+    for name in sorted(files):
+        data = files[name].encode("utf-8")
+        write_atomically(folder / name, data)
+        written.append(EvidenceFile(name=name, sha256=hashlib.sha256(data).hexdigest()))
+    return tuple(written)

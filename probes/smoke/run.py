@@ -1,0 +1,286 @@
+"""One smoke from begin to end: preflight, start, warm-up, measure, stop; then the evidence."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+from probes.errors import ProbeError
+from probes.smoke.children import Children, port_is_free
+from probes.smoke.endpoint import look_at, try_payload
+from probes.smoke.evidence import write_atomically, write_evidence
+from probes.smoke.failures import Explanation, log_tail
+from probes.smoke.http import Client, HttpError
+from probes.smoke.load import LoadFailed, Measured, Watched, make_point, run_load
+from probes.smoke.metrics import Metrics, hit_rate, parse_metrics
+from probes.smoke.observer import Observer
+from probes.smoke.plan import PlannedRun, SmokePlan, SmokeRequest
+from probes.smoke.planning import base_url, load_command
+from probes.smoke.prepare import RESULT_NAME, prepare
+from probes.smoke.report import Report, RunState
+from probes.smoke.result import Failure, GpuSample, SmokeResult
+from probes.smoke.scrub import Scrubber
+from probes.smoke.server import Server, ServerFailed
+from probes.smoke.stopping import Stopper
+from probes.smoke.tiny_model import write_tiny_model, write_tokenizer
+from probes.smoke.traces import write_traces
+
+WATCH_EVERY_S = 1.0
+GpuSampler = Callable[[float], tuple[GpuSample, ...]]
+"""Called once a second during a measured run with the seconds since the start; must not block or raise."""
+
+
+class _Smoke:
+    """The steps of one run. Everything that must be undone belongs to `children`."""
+
+    def __init__(
+        self,
+        plan: SmokePlan,
+        observer: Observer,
+        stopper: Stopper,
+        children: Children,
+        sampler: GpuSampler | None,
+    ) -> None:
+        self.plan, self.request = plan, plan.request
+        self.observer, self.stopper, self.children, self.sampler = observer, stopper, children, sampler
+        self.begin = time.monotonic()
+        self.deadline = self.begin + self.request.time_limit_s
+        self.state = RunState(notes=list(plan.notes))
+        self.api_key = os.environ.get(self.request.api_key_env) if self.request.api_key_env else None
+        paths = [(str(children.folder), "$WORK")]
+        if self.request.model and self.request.model.startswith(("/", "~", ".")):
+            paths.append((self.request.model, "$MODEL_DIR"))
+        model_folder = plan.serve_command[len(plan.tool.executable) + 1] if plan.serve_command else ""
+        if model_folder.startswith("/"):
+            paths.append((model_folder, "$MODEL_DIR"))
+        self.scrub = Scrubber(paths, [self.api_key] if self.api_key else [])
+        self.client = Client(base_url(self.request.endpoint_url or ""), self.api_key, self.request.ca_file)
+        # On a foreign server an earlier run may have left its prompts in the cache, so every run brings new
+        # ones.
+        own = self.request.mode != "endpoint"
+        self.state.seed = self.request.seed if own else int(children.run_id[:6], 16)
+
+    def phase(self, name: str, detail: str) -> None:
+        """Enter a phase and tell it."""
+        self.state.phase = name
+        self.observer.on_phase(name, detail, time.monotonic() - self.begin)
+
+    def on_line(self, line: str) -> None:
+        """Pass a log line on without its private parts."""
+        self.observer.on_log(self.scrub(line))
+
+    def on_start_phase(self, name: str, _elapsed_s: float) -> None:
+        """Pass a phase of the server's start on."""
+        self.phase("start", name)
+
+    def go(self) -> None:
+        """Run all steps up to the last measurement."""
+        self.phase("preflight", f"vLLM {self.plan.tool.version}, mode {self.request.mode}")
+        work = self.children.folder
+        if self.plan.writes_model:
+            write_tiny_model(work / "model", self.plan.tool.interpreter)
+        elif self.plan.writes_tokenizer:
+            write_tokenizer(work / "tokenizer", self.plan.tool.interpreter)
+        write_traces(work / "traces", self.plan.runs, self.state.seed)
+        self.stopper.check()
+        if self.request.mode == "endpoint":
+            self.state.served = look_at(self.client, self.request.served_model_name)
+            try_payload(self.client, self.state.served.name)
+        else:
+            self.start_server()
+        self.check_lengths()
+        for run in self.plan.runs:
+            self.measure(run)
+        self.read_settings()
+
+    def start_server(self) -> None:
+        """Start our own server and wait until it answers."""
+        self.phase("start", "starting the server")
+        command = self.in_work(self.plan.serve_command or ())
+        self.state.serve_command = command
+        server = Server(self.children, self.plan, command, self.children.folder / "server.log")
+        if self.plan.port is not None and not port_is_free(self.plan.port):
+            said = f"port {self.plan.port} was taken since the plan was made"
+            raise ServerFailed(Explanation("port_in_use", said, "run it again; another free port is picked", None))
+        self.state.server = server
+        self.client = server.client
+        server.start()
+        server.wait_ready(self.stopper, self.deadline, self.on_line, self.on_start_phase)
+        self.phase("start", f"ready after {server.ready_s:.0f} s")
+        self.state.served = look_at(self.client, self.plan.served_model_name)
+
+    def in_work(self, command: tuple[str, ...]) -> tuple[str, ...]:
+        """Put the private folder where a command names it."""
+        return tuple(word.replace("$WORK", str(self.children.folder)) for word in command)
+
+    def check_lengths(self) -> None:
+        """Stop before sending requests that the served context cannot hold."""
+        served, load = self.state.served, self.plan.workload
+        longest = load.input_tokens + max(load.output_mix or (load.output_tokens,))
+        if served and served.max_model_len and longest > served.max_model_len:
+            raise LoadFailed(
+                "context_too_long",
+                f"prompt and answer need {longest} tokens, the server's context is {served.max_model_len}",
+                "raise runtime.settings.max_model_len, or ask for shorter prompts",
+            )
+
+    def read_metrics(self) -> Metrics:
+        """Read /metrics; an empty reading where a server has none."""
+        try:
+            self.state.metrics_text = self.client.request("/metrics")
+        except HttpError:
+            return Metrics()
+        return parse_metrics(self.state.metrics_text)
+
+    def measure(self, run: PlannedRun) -> None:
+        """Run one load; the warm-up's result is thrown away."""
+        warmup = run.kind == "warmup"
+        words = f"{run.requests} requests, {run.workload.concurrency} at a time"
+        self.phase("warm-up" if warmup else "measure", words if warmup else f"{run.name}, {words}")
+        if self.state.server is not None and not warmup:
+            try:
+                self.client.request("/reset_prefix_cache", method="POST", timeout_s=10)
+            except HttpError:
+                self.state.notes.append("The prefix cache could not be reset between the runs.")
+        before = self.read_metrics()
+        peaks: list[float] = []
+        last = [0.0]
+
+        def tick() -> None:
+            now = time.monotonic()
+            if now - last[0] < WATCH_EVERY_S:
+                return
+            last[0] = now
+            if self.state.server is not None:
+                self.state.server.read_log(self.on_line, self.on_start_phase)
+                self.state.server.check_alive()
+            usage = self.read_metrics().kv_usage
+            if usage is not None:
+                peaks.append(usage)
+            if self.sampler is not None and not warmup:
+                self.state.samples += self.sampler(now - self.begin)
+
+        measured = self.send(run, tick)
+        after = self.read_metrics()
+        preemptions = None
+        if before.preemptions is not None and after.preemptions is not None:
+            preemptions = int(after.preemptions - before.preemptions)
+        watched = Watched(hit_rate(before, after), max(peaks, default=None), preemptions)
+        kind = "asked_unshared" if run.kind == "warmup" else run.kind
+        # The warm-up goes through the same check, so that a load that cannot work fails early.
+        point = make_point(run, kind, measured.raw, self.request.ceilings, self.plan.warmups, watched)
+        if warmup:
+            return
+        self.state.raw[run.name] = measured.raw
+        if measured.cpu_core_share is not None:
+            self.state.cpu_shares.append(measured.cpu_core_share)
+        self.state.points.append(point)
+        self.observer.on_point(point)
+
+    def send(self, run: PlannedRun, tick: Callable[[], None]) -> Measured:
+        """Start the load tool for one run."""
+        served = self.state.served
+        tokenizer = (
+            "$WORK/model"
+            if self.plan.writes_model
+            else self.plan.load_command[self.plan.load_command.index("--tokenizer") + 1]
+        )
+        command = load_command(
+            self.plan.tool.executable,
+            self.client.base,
+            served.name if served else "",
+            tokenizer,
+            run,
+            work=str(self.children.folder),
+        )
+        command = self.in_work(command)
+        self.state.load_command = command
+        environment = {} if self.request.allow_download else {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
+        if self.api_key:
+            environment["OPENAI_API_KEY"] = self.api_key
+        if self.request.ca_file is not None:
+            environment["SSL_CERT_FILE"] = str(self.request.ca_file)
+
+        def progress(done: int, total: int | None) -> None:
+            self.observer.on_progress(run.name, done, total)
+
+        return run_load(self.children, command, run.name, environment, self.stopper, self.deadline, progress, tick)
+
+    def read_settings(self) -> None:
+        """Ask our own child for its resolved settings; a foreign server is not asked."""
+        if self.state.server is None:
+            return
+        try:
+            answer = self.client.get_json("/server_info?config_format=json", timeout_s=30)
+            config = answer["vllm_config"]
+        except (HttpError, KeyError, TypeError):
+            self.state.notes.append("The server did not tell its settings.")
+            return
+        if isinstance(config, dict):
+            config.get("model_config", {}).pop("hf_token", None)
+            self.state.config = config
+
+    def stop(self) -> None:
+        """End the server in order and prove that nothing is left; mode endpoint has nothing to end."""
+        server = self.state.server
+        if server is None:
+            return
+        self.observer.on_phase("stop", "stopping the server", time.monotonic() - self.begin)
+        server.stop()
+        left = list(self.children.end())
+        if self.plan.port is not None and not port_is_free(self.plan.port):
+            left.append(f"port {self.plan.port} is still in use")
+        self.state.clean_stop = not left and not self.children.alive()
+        self.state.notes += left
+
+    def fail(self, kind: str, message: str, advice: str, lines: tuple[str, ...] = ()) -> None:
+        """Note why the run failed; the first reason counts."""
+        if self.state.failure is None:
+            tail = tuple(self.scrub(line) for line in lines)
+            self.state.failure = Failure(
+                phase=self.state.phase, kind=kind, message=self.scrub(message), advice=advice, log_tail=tail
+            )
+
+
+def run_smoke(
+    request: SmokeRequest,
+    observer: Observer,
+    *,
+    plan: SmokePlan | None = None,
+    stopper: Stopper | None = None,
+    gpu_sampler: GpuSampler | None = None,
+) -> SmokeResult:
+    """Run one smoke, write its evidence into `request.out_dir`, and return the result.
+
+    `plan` is what was shown and confirmed; without it one is made. A failure of the server or the load is
+    in the result's `failure`, and the evidence is written all the same. Raises `Stopped` when `stopper` was
+    set, after all children are ended and with nothing written; `ProbeError` when the machine cannot run it
+    at all (no vLLM, no model), and `CannotWriteEvidence` when the evidence cannot be written.
+    """
+    plan = plan or prepare(request)
+    stopper = stopper or Stopper()
+    observer.on_plan(plan)
+    with Children(request.state_dir) as children:
+        smoke = _Smoke(plan, observer, stopper, children, gpu_sampler)
+        try:
+            smoke.go()
+        except ServerFailed as problem:
+            why = problem.explanation
+            lines = smoke.state.server.log.lines if smoke.state.server else []
+            smoke.fail(why.kind, why.cause, why.advice, log_tail(lines))
+        except LoadFailed as problem:
+            lines = smoke.state.server.log.lines if smoke.state.server else []
+            smoke.fail(problem.kind, problem.message, problem.advice, problem.lines or log_tail(lines))
+        except ProbeError as problem:
+            smoke.fail("unknown", problem.message, problem.remedy)
+        finally:
+            smoke.stop()
+        stopper.check()
+        report = Report(plan, smoke.state, children, smoke.scrub)
+        report.collect_files()
+        children.close()
+        result = report.result()
+    result = result.model_copy(update={"files": write_evidence(request.out_dir, smoke.state.files)})
+    write_atomically(request.out_dir / RESULT_NAME, result.to_json().encode("utf-8"))
+    return result
