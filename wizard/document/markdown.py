@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from wizard.document.redact import redacted
+
 if TYPE_CHECKING:
     from jinja2 import Environment
 
@@ -43,7 +45,7 @@ _WIDEST = 48
 
 def plain(text: str, limit: int = CELL_LIMIT) -> str:
     """`text` as one visible line: composed, without control characters, single spaces, at most `limit` characters."""
-    composed = unicodedata.normalize("NFC", text)
+    composed = unicodedata.normalize("NFC", redacted(text))
     if not (composed.isascii() and composed.isprintable()):
         composed = "".join(" " if unicodedata.category(c) in _INVISIBLE else c for c in composed)
     line = " ".join(composed.split())
@@ -89,7 +91,7 @@ def fenced(text: str, language: str = "text") -> Markup:
 
     Characters that would not be seen are written as escapes: a command with a hidden one is not the command shown.
     """
-    lines = ["".join(_visible(c) for c in line) for line in text.split("\n")]
+    lines = ["".join(_visible(c) for c in redacted(line)) for line in text.split("\n")]
     while lines and not lines[-1].strip():
         lines.pop()
     longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)

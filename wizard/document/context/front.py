@@ -143,9 +143,13 @@ def _hardware_phrase(selection: Selection) -> str:
         f"{'a GPU that is not given' if gpu is None else gpu}",
         "GPUs per replica not given" if each is None else f"{each} GPUs per replica",
     ]
-    for name, words in (("replicas", "serving"), ("spare_replicas", "spare")):
-        count = answer(selection, f"runtime.layout.{name}")
-        parts.append(f"{words} replicas not given" if count is None else f"{count} {words}")
+    serving, spare = (answer(selection, f"runtime.layout.{name}") for name in ("replicas", "spare_replicas"))
+    if serving is None:
+        parts.append("serving replicas not given")
+    elif spare is None:
+        parts.append(f"{serving} serving, spare replicas not given")
+    else:
+        parts.append(f"{serving} serving and {spare} spare {'replica' if spare == 1 else 'replicas'}")
     return ", ".join(parts)
 
 

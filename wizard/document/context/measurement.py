@@ -5,7 +5,7 @@ from typing import NamedTuple
 from probes.smoke.result import Latency, Point, SmokeResult
 from probes.smoke.statistics import error_rate_bound
 from wizard.document import claims, formats
-from wizard.document.context.common import Context, answer
+from wizard.document.context.common import Context
 from wizard.document.context.money import Rate
 from wizard.document.context.strategies import titled
 from wizard.document.markdown import NOT_GIVEN, Table
@@ -140,8 +140,7 @@ def _where(selection: Selection, smoke: SmokeResult) -> str:
 def _hardware_words(selection: Selection) -> str | None:
     if qualifier(selection) != "other hardware":
         return None
-    proposed = answer(selection, "runtime.hardware.gpu") or "a GPU that is not given"
-    return f"The run was not on the proposed hardware, {proposed}: its grades say other hardware."
+    return "The run was not on the proposed hardware of 2.2: its grades say other hardware."
 
 
 def _conditions(smoke: SmokeResult, found: tuple[Run, ...]) -> Table:
