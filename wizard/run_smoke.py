@@ -2,14 +2,13 @@
 
 import sys
 
-from probes.smoke.prepare import prepare
-from probes.smoke.processes import end_leftovers, leftovers
-from probes.smoke.run import run_smoke
-
 from probes.errors import ProbeError
 from probes.smoke.observer import PlainLines
 from probes.smoke.plan import SmokeRequest
+from probes.smoke.prepare import prepare
+from probes.smoke.processes import end_leftovers, leftovers
 from probes.smoke.result import SmokeResult
+from probes.smoke.run import run_smoke
 from probes.smoke.stopping import stop_on_signals
 from wizard.console import confirm, say
 from wizard.errors import SmokeError, UsageError

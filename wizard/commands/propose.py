@@ -2,7 +2,10 @@
 
 import argparse
 import datetime
+import getpass
+import platform
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 
 from probes.smoke.result import SmokeResult
@@ -10,14 +13,96 @@ from wizard.answers_writer import render_answers
 from wizard.assemble import assemble
 from wizard.console import put, say
 from wizard.document.evidence import collect
-from wizard.document.invariants import violations
+from wizard.document.invariants import Private, violations
 from wizard.document.render import render
-from wizard.document.write import Target, write_document
+from wizard.document.write import outputs, require_writable, write_document
 from wizard.errors import SelwizError, UsageError
-from wizard.evidence_folder import read_evidence
+from wizard.evidence_folder import Evidence, read_evidence
 from wizard.exit_codes import ExitCode, first_of
 from wizard.gather import Gathered, gather
 from wizard.paths import state_dir
 from wizard.run_smoke import confirmed_smoke
-from wizard.selection import Selection
+from wizard.selection import Selection, to_json
 from wizard.smoke_request import SmokeOptions, smoke_request
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    """Write the document, its selection file and its evidence, or print the document."""
+    target = _target(arguments)
+    given = read_evidence(arguments.evidence) if arguments.evidence else None
+    gathered = _gather(arguments, given)
+    if target:
+        require_writable(target, force=arguments.force)
+    with ExitStack() as stack:
+        folder, smoke = (given.folder, given.smoke) if given else (None, None)
+        if arguments.smoke:
+            folder = outputs(target).evidence if target else Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            smoke = _smoke(arguments, gathered, folder)
+        day = arguments.date or datetime.datetime.now(datetime.UTC).date()
+        selection = assemble(gathered, prepared_on=day, smoke=smoke)
+        evidence = collect(selection, render_answers(gathered.tree, comments=False, blanks=False), folder)
+        selection = selection.model_copy(update={"evidence": evidence.rows})
+        text = _checked(render(selection), selection)
+        if target is None:
+            put(text)
+        else:
+            places = write_document(target, text, to_json(selection), evidence.files, force=arguments.force)
+            say(f"Wrote {places.document}, {places.selection.name} and {places.evidence.name}/.")
+    return _report(selection)
+
+
+def _target(arguments: argparse.Namespace) -> Path | None:
+    """The file to write; None for standard output."""
+    if arguments.dry_run or arguments.output == "-":
+        return None
+    if not arguments.output:
+        raise UsageError("There is no name for the document.", "Add -o proposal.md, or --dry-run to see it first.")
+    return Path(arguments.output)
+
+
+def _gather(arguments: argparse.Namespace, given: Evidence | None) -> Gathered:
+    # A measurement without its machine must not be shown beside the machine that happens to be here today.
+    probe = given is None or given.smoke is None
+    gathered = gather(arguments.answers, machine=given.machine if given else None, probe=probe)
+    if not gathered.answers.project.title:
+        raise UsageError("project.title is not given, and a document needs a title.", "Add it to the answers.")
+    return gathered
+
+
+def _smoke(arguments: argparse.Namespace, gathered: Gathered, folder: Path) -> SmokeResult:
+    options = SmokeOptions(
+        out_dir=folder,
+        state_dir=state_dir(),
+        allow_download=arguments.allow_download,
+        replace=arguments.force,
+    )
+    return confirmed_smoke(smoke_request(gathered, options), yes=arguments.yes)
+
+
+def _checked(text: str, selection: Selection) -> str:
+    private = Private(host_name=platform.node() or None, home=str(Path.home()), user=getpass.getuser())
+    broken = violations(text, selection, private)
+    if broken:
+        raise SelwizError(
+            "The document breaks its own rules and is not written: "
+            + "; ".join(f"{violation.rule}: {violation.message}" for violation in broken)
+        )
+    return text
+
+
+def _report(selection: Selection) -> ExitCode:
+    codes = []
+    failure = selection.smoke.failure if selection.smoke else None
+    if failure is not None:
+        say(f"The smoke failed while {failure.phase}: {failure.message} {failure.advice}")
+        codes.append(ExitCode.SMOKE_FAILED)
+    blocking = [finding for finding in selection.findings if finding.severity == "block"]
+    for finding in blocking:
+        say(f"{finding.rule} blocks: {finding.message} {finding.remedy}")
+    if blocking:
+        codes.append(ExitCode.BLOCKED)
+    say(
+        f"Status {selection.status}: {len(blocking)} blocking of {len(selection.findings)} findings, "
+        f"{len(selection.open_answers)} open answers."
+    )
+    return first_of(codes)
