@@ -116,7 +116,7 @@ def _memory_usable(root: Path, total: Reading[int]) -> Reading[int]:
     for folder in control_group_folders(root, "memory"):
         for name in ("memory.max", "memory.limit_in_bytes"):
             text = (_text(folder / name) or "").strip()
-            if text.isdigit() and int(text) < min(least.value or _UNLIMITED_BYTES, _UNLIMITED_BYTES):
+            if text.isdigit() and int(text) < (least.value or _UNLIMITED_BYTES):
                 least = Reading.of(int(text), f"cgroup:{name}")
     return least
 
