@@ -200,9 +200,10 @@ def test_a_folder_that_is_no_environment_is_refused(tmp_path: Path) -> None:
         find_runtimes(tmp_path)
 
 
-def test_a_path_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["nothing", "x" * 300, "a\0b"], ids=["missing", "too long", "impossible"])
+def test_a_path_that_does_not_exist_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(ProbeError, match="does not exist"):
-        find_runtimes(tmp_path / "nothing")
+        find_runtimes(tmp_path / name)
 
 
 def test_an_environment_without_vllm_is_refused(environment: Environment) -> None:
