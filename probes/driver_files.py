@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from probes.paths import exists
 from probes.reading import Reading
 
 LIBRARY = "libnvidia-ml.so.1"
@@ -27,7 +28,7 @@ _LIBRARY_FOLDERS = (
 def library_elsewhere(root: Path = Path("/")) -> Path | None:
     """Find the management library where it is known to be put, whether the loader searches there or not."""
     found = (root / folder / LIBRARY for folder in _LIBRARY_FOLDERS)
-    return next((path for path in found if path.exists()), None)
+    return next((path for path in found if exists(path)), None)
 
 
 def module_version(root: Path = Path("/")) -> Reading[str]:

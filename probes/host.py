@@ -14,6 +14,7 @@ import psutil
 
 from probes.driver_files import module_version
 from probes.machine import Disk, Host
+from probes.paths import exists, text_of
 from probes.reading import Reading
 
 T = TypeVar("T")
@@ -59,16 +60,9 @@ def _try(read: Callable[[], T | None], source: str) -> Reading[T]:
     return Reading.absent("unknown", source) if value in (None, "") else Reading.of(value, source)
 
 
-def _text(path: Path) -> str | None:
-    try:
-        return path.read_text(errors="replace")
-    except OSError:
-        return None
-
-
 def _os_name(root: Path) -> Reading[str]:
     for name in ("etc/os-release", "usr/lib/os-release"):
-        match = re.search(r'^PRETTY_NAME="?([^"\n]+)"?', _text(root / name) or "", re.MULTILINE)
+        match = re.search(r'^PRETTY_NAME="?([^"\n]+)"?', text_of(root / name) or "", re.MULTILINE)
         if match:
             return Reading.of(match[1], f"file:/{name}")
     return Reading.absent("unknown", "file:/etc/os-release")
@@ -84,7 +78,7 @@ def _glibc() -> Reading[str]:
 
 
 def _cpu_model(root: Path) -> Reading[str]:
-    text = _text(root / "proc/cpuinfo") or ""
+    text = text_of(root / "proc/cpuinfo") or ""
     match = re.search(r"^(?:model name|Model|cpu model|Hardware)\s*:\s*(.+)$", text, re.MULTILINE)
     if match:
         return Reading.of(match[1].strip(), "proc:/proc/cpuinfo")
@@ -97,7 +91,7 @@ def control_group_folders(root: Path, controller: str) -> Iterator[Path]:
     A limit of a parent binds its children too. Inside a container the path in /proc may not exist; the
     mount's own root is then the group.
     """
-    for line in (_text(root / "proc/self/cgroup") or "").splitlines():
+    for line in (text_of(root / "proc/self/cgroup") or "").splitlines():
         _, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         if controllers and controller not in controllers.split(","):
@@ -115,8 +109,8 @@ def _memory_usable(root: Path, total: Reading[int]) -> Reading[int]:
     least = total
     for folder in control_group_folders(root, "memory"):
         for name in ("memory.max", "memory.limit_in_bytes"):
-            text = (_text(folder / name) or "").strip()
-            if text.isdigit() and int(text) < min(least.value or _UNLIMITED_BYTES, _UNLIMITED_BYTES):
+            text = (text_of(folder / name) or "").strip()
+            if text.isdigit() and int(text) < (least.value or _UNLIMITED_BYTES):
                 least = Reading.of(int(text), f"cgroup:{name}")
     return least
 
@@ -127,11 +121,11 @@ def _cpu_usable(root: Path, logical: Reading[int]) -> Reading[float]:
     if least.value is None and logical.value is not None:
         least = Reading.of(float(logical.value), logical.source)
     for folder in control_group_folders(root, "cpu"):
-        words = (_text(folder / "cpu.max") or "").split()
+        words = (text_of(folder / "cpu.max") or "").split()
         name = "cpu.max"
         if not words:
             name = "cpu.cfs_quota_us"
-            words = [(_text(folder / part) or "").strip() for part in (name, "cpu.cfs_period_us")]
+            words = [(text_of(folder / part) or "").strip() for part in (name, "cpu.cfs_period_us")]
         if len(words) == 2 and all(word.isdigit() and int(word) for word in words):
             cores = int(words[0]) / int(words[1])
             if least.value is None or cores < least.value:
@@ -169,20 +163,20 @@ def _usage(folder: Callable[[], Path]) -> tuple[int, int]:
 
 def _existing(folder: Path) -> Path:
     """Go up to the nearest folder that exists: a cache that is not there yet will be made on that disk."""
-    return next((path for path in (folder, *folder.parents) if path.exists()), folder)
+    return next((path for path in (folder, *folder.parents) if exists(path)), folder)
 
 
 def _in_container(root: Path, environ: Mapping[str, str]) -> Reading[bool]:
     for name in (".dockerenv", "run/.containerenv"):
-        if (root / name).exists():
+        if exists(root / name):
             return Reading.of(True, f"file:/{name}")
     for variable in ("container", "KUBERNETES_SERVICE_HOST"):
         if environ.get(variable):
             return Reading.of(True, f"env:{variable}")
-    groups = _text(root / "proc/1/cgroup") or ""
+    groups = text_of(root / "proc/1/cgroup") or ""
     if re.search(r"docker|kubepods|containerd|libpod|lxc|garden", groups):
         return Reading.of(True, "proc:/proc/1/cgroup")
-    mounts = _text(root / "proc/self/mounts")
+    mounts = text_of(root / "proc/self/mounts")
     if mounts is None:
         return Reading.absent("unknown", "proc:/proc/self/mounts")
     overlay = re.search(r"^overlay / overlay ", mounts, re.MULTILINE) is not None
@@ -190,7 +184,7 @@ def _in_container(root: Path, environ: Mapping[str, str]) -> Reading[bool]:
 
 
 def _wsl(root: Path) -> Reading[bool]:
-    text = _text(root / "proc/version")
+    text = text_of(root / "proc/version")
     if text is None:
         return Reading.absent("unknown", "proc:/proc/version")
     return Reading.of("microsoft" in text.lower(), "proc:/proc/version")

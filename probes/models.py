@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from probes.errors import ProbeError
+from probes.paths import expanded, home, is_dir, is_file
 
 _NESTED = ("text_config", "llm_config", "language_config", "language_model_config", "thinker_config")
 _MOST_BYTES = 32 * 1024 * 1024  # the greatest config.json of a public model is far below this
@@ -73,8 +74,8 @@ class ModelFacts(BaseModel):
 
 def read_model_folder(path: Path) -> ModelFacts:
     """Read the facts of the model in the folder `path`; raises `ProbeError` without a usable config.json."""
-    folder = path.expanduser()
-    if not folder.is_dir():
+    folder = expanded(path)
+    if not is_dir(folder):
         raise ProbeError(f"There is no folder {path}.", "Give the folder that holds the model's config.json.")
     file = folder / "config.json"
     whole = _read_json(file)
@@ -116,9 +117,9 @@ def read_model_folder(path: Path) -> ModelFacts:
 
 def has_weights(path: Path) -> bool:
     """Tell whether the folder holds weights: safetensors or PyTorch files that are not empty."""
-    folder = path.expanduser()
+    folder = expanded(path)
     patterns = ("*.safetensors", "pytorch_model*.bin", "consolidated*.pth", "model*.bin")
-    return any(file.stat().st_size > 0 for pattern in patterns for file in folder.glob(pattern) if file.is_file())
+    return any(is_file(file) and file.stat().st_size > 0 for pattern in patterns for file in folder.glob(pattern))
 
 
 def _read_json(file: Path) -> dict[str, Any]:
@@ -194,8 +195,5 @@ def _name(folder: Path) -> str:
 
 
 def _shown(path: Path) -> str:
-    absolute = path.absolute()
-    try:
-        return str("~" / absolute.relative_to(Path.home()))
-    except (ValueError, RuntimeError):
-        return str(absolute)
+    absolute, own = path.absolute(), home()
+    return str("~" / absolute.relative_to(own)) if own and absolute.is_relative_to(own) else str(absolute)

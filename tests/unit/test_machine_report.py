@@ -88,6 +88,11 @@ def test_a_problem_is_followed_by_its_advice() -> None:
     assert machine_table(machine(problems=(problem,))).endswith("Problem   No driver.\n          → Install it.\n")
 
 
+def test_an_option_in_an_advice_is_not_broken_over_two_lines() -> None:
+    problem = Problem(code="probe_timeout", message="Slow.", advice="x" * 58 + " --probe-timeout 60")
+    assert "--probe-timeout" in machine_table(machine(problems=(problem,)))
+
+
 def test_a_slice_is_shown_under_its_gpu() -> None:
     absent = {"why": "unknown", "source": "nvml"}
     part = {

@@ -130,9 +130,23 @@ def test_the_source_does_not_show_the_users_home(tmp_path: Path, monkeypatch: py
     assert facts(folder, LLAMA).source == "~/model/config.json"
 
 
-def test_no_folder(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["nothing", "x" * 300, "a\0b"], ids=["missing", "too long", "impossible"])
+def test_no_folder(tmp_path: Path, name: str) -> None:
     with pytest.raises(ProbeError, match="no folder"):
-        read_model_folder(tmp_path / "nothing")
+        read_model_folder(tmp_path / name)
+
+
+def test_the_home_of_a_user_that_does_not_exist() -> None:
+    with pytest.raises(ProbeError, match="no folder"):
+        read_model_folder(Path("~there-is-no-such-user/model"))
+
+
+def test_a_user_without_a_home_can_read_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", no_home)
+    assert facts(tmp_path, LLAMA).source == str(tmp_path / "config.json")
 
 
 def test_no_config(tmp_path: Path) -> None:

@@ -173,14 +173,37 @@ def test_a_development_installation_is_followed(environment: Environment, tmp_pa
     assert environment.found().package_dir == str(package)
 
 
+@pytest.mark.parametrize(
+    ("settings", "versions"),
+    [
+        ("include-system-site-packages = true", ["0.33.0"]),
+        ("include-system-site-packages = false", []),
+        (None, ["0.33.0"]),  # no virtual environment at all, such as /usr/local/bin/python3
+    ],
+)
+def test_the_packages_of_the_base_count_only_where_they_are_seen(
+    cuda: Environment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: str | None, versions: list[str]
+) -> None:
+    lean = Environment(tmp_path / "lean")
+    lean.python.unlink()
+    lean.python.symlink_to(cuda.python)
+    (lean.root / "pyvenv.cfg").unlink()
+    if settings is not None:
+        (lean.root / "pyvenv.cfg").write_text(f"home = /usr/bin\n{settings}\n")
+    (lean.root / "bin/python3").symlink_to(lean.python)
+    monkeypatch.setenv("PATH", str(lean.root / "bin"))
+    assert [found.version for found in find_runtimes()] == versions
+
+
 def test_a_folder_that_is_no_environment_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ProbeError, match="without bin/python"):
         find_runtimes(tmp_path)
 
 
-def test_a_path_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["nothing", "x" * 300, "a\0b"], ids=["missing", "too long", "impossible"])
+def test_a_path_that_does_not_exist_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(ProbeError, match="does not exist"):
-        find_runtimes(tmp_path / "nothing")
+        find_runtimes(tmp_path / name)
 
 
 def test_an_environment_without_vllm_is_refused(environment: Environment) -> None:
