@@ -118,9 +118,7 @@ class Children:
             ),
         )
 
-    def spawn(
-        self, command: Sequence[str], environment: Mapping[str, str], log: Path
-    ) -> subprocess.Popen[bytes]:
+    def spawn(self, command: Sequence[str], environment: Mapping[str, str], log: Path) -> subprocess.Popen[bytes]:
         """Start a child in a session of its own, without input, its output in `log`. Raises OSError."""
         if self._watchdog is None:
             self._watchdog = Watchdog(self._run_file)

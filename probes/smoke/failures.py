@@ -326,9 +326,7 @@ def _explain_line(line: str) -> Explanation | None:
     for row in TABLE:
         match = row.pattern.search(line)
         if match:
-            return Explanation(
-                row.kind, _filled(row.cause, match), _filled(row.advice, match), strip_prefix(line)
-            )
+            return Explanation(row.kind, _filled(row.cause, match), _filled(row.advice, match), strip_prefix(line))
     return None
 
 

@@ -259,9 +259,7 @@ def make_point(
 ) -> Point:
     """Work out a point from the load tool's result file. Raises `LoadFailed` when none was answered."""
     requests = completed_requests(raw)
-    errors = tuple(
-        dict.fromkeys(str(error).strip().splitlines()[-1][:200] for error in raw["errors"] if error)
-    )
+    errors = tuple(dict.fromkeys(str(error).strip().splitlines()[-1][:200] for error in raw["errors"] if error))
     if not requests:
         said = f": {errors[0]}" if errors else ""
         raise LoadFailed(

@@ -128,11 +128,7 @@ def _prefix_caching(seen: Seen) -> tuple[bool | str | None, str]:
     label = seen.metrics.cache_config.get("enable_prefix_caching")
     if label is None:
         return None, "/metrics shows no cache configuration"
-    hits = (
-        ""
-        if seen.hits is None
-        else f", {seen.hits:.0%} of the shared run's prompt tokens came from the cache"
-    )
+    hits = "" if seen.hits is None else f", {seen.hits:.0%} of the shared run's prompt tokens came from the cache"
     return label == "True", f"/metrics enable_prefix_caching = {label}{hits}"
 
 
@@ -245,9 +241,7 @@ def strategies_seen(wanted: Iterable[WantedStrategy], seen: Seen) -> tuple[Strat
         look = LOOKS.get(strategy.id)
         value, because = (None, "nothing that a server tells shows it") if look is None else look(seen)
         if value is None:
-            rows.append(
-                StrategySeen(id=strategy.id, decision=strategy.decision, seen="not_visible", because=because)
-            )
+            rows.append(StrategySeen(id=strategy.id, decision=strategy.decision, seen="not_visible", because=because))
             continue
         state = "in_force" if _is_on(value, strategy.expected) else "not_in_force"
         if strategy.expected is not None:

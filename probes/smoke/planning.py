@@ -61,9 +61,7 @@ def plan_runs(workload: Workload, ceilings: tuple[Ceiling, ...]) -> tuple[Planne
     count = requests_to_send(workload.concurrency, [ceiling.percentile for ceiling in ceilings])
     unshared = workload.model_copy(update={"shared_prefix_tokens": 0, "turns": 1})
     runs = [
-        PlannedRun(
-            name="warmup", kind="warmup", requests=warmups_to_send(workload.concurrency), workload=unshared
-        ),
+        PlannedRun(name="warmup", kind="warmup", requests=warmups_to_send(workload.concurrency), workload=unshared),
         PlannedRun(name="unshared", kind="asked_unshared", requests=count, workload=unshared),
     ]
     if workload.shared_prefix_tokens or workload.turns > 1:
@@ -88,9 +86,7 @@ def _has_flag(flags: tuple[str, ...], *names: str) -> bool:
 def serve_flags_for(request: SmokeRequest, tool: VllmTool) -> tuple[str, ...]:
     """Return the flags the server gets in this mode, our own first."""
     shutdown: tuple[str, ...] = (
-        ()
-        if _has_flag(request.serve_flags, "--shutdown-timeout")
-        else ("--shutdown-timeout", str(SHUTDOWN_TIMEOUT_S))
+        () if _has_flag(request.serve_flags, "--shutdown-timeout") else ("--shutdown-timeout", str(SHUTDOWN_TIMEOUT_S))
     )
     if request.mode == "tiny":
         kept = tuple(flag for flag in request.serve_flags if flag in TINY_KEPT_FLAGS)
@@ -113,9 +109,7 @@ def serve_environment_for(request: SmokeRequest, tool: VllmTool) -> tuple[tuple[
             values.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
         parallel = flag_value(flags, "--tensor-parallel-size", "-tp") or "1"
         if request.mode != "tiny" and parallel != "1":
-            values.setdefault(
-                "VLLM_CPU_OMP_THREADS_BIND", "nobind"
-            )  # workers of one node must not share cores
+            values.setdefault("VLLM_CPU_OMP_THREADS_BIND", "nobind")  # workers of one node must not share cores
     # Opens /server_info and /reset_prefix_cache on the loopback address, for our own child only.
     values["VLLM_SERVER_DEV_MODE"] = "1"
     if not request.allow_download:
@@ -225,9 +219,7 @@ def _notes(request: SmokeRequest, sent: Workload, flags: tuple[str, ...]) -> tup
     notes = []
     asked = request.workload
     if request.mode == "tiny":
-        notes.append(
-            "The model is a few megabytes of random weights: this shows that the chain works, never speed."
-        )
+        notes.append("The model is a few megabytes of random weights: this shows that the chain works, never speed.")
         dropped = [flag for flag in request.serve_flags if flag.startswith("--") and flag not in flags]
         if dropped:
             notes.append("Left out, because they belong to the proposed model: " + " ".join(dropped) + ".")
@@ -241,8 +233,7 @@ def _notes(request: SmokeRequest, sent: Workload, flags: tuple[str, ...]) -> tup
     prefix = sent.shared_prefix_tokens
     if prefix % CHUNK_TOKENS:
         notes.append(
-            f"Of the shared prefix, {prefix - prefix % CHUNK_TOKENS} tokens are shared: "
-            f"whole chunks of {CHUNK_TOKENS}."
+            f"Of the shared prefix, {prefix - prefix % CHUNK_TOKENS} tokens are shared: whole chunks of {CHUNK_TOKENS}."
         )
     return tuple(notes)
 
@@ -261,9 +252,7 @@ def describe(plan: SmokePlan, model: ModelFacts) -> tuple[str, ...]:
     request = plan.request
     lines = []
     if plan.serve_command is None:
-        lines.append(
-            f"Nothing is started or stopped; the load goes to {base_url(request.endpoint_url or '')}."
-        )
+        lines.append(f"Nothing is started or stopped; the load goes to {base_url(request.endpoint_url or '')}.")
     else:
         lines += [
             f"Starts vLLM {plan.tool.version} on 127.0.0.1, port {plan.port}:",

@@ -54,9 +54,7 @@ def find_vllm(given: Path | None) -> tuple[tuple[str, ...], Path]:
         if given.is_dir():
             given = given / "bin" / "vllm"
         if not given.exists():
-            raise ProbeError(
-                f"there is no {given}", "name the vllm command or the Python that vLLM is installed in"
-            )
+            raise ProbeError(f"there is no {given}", "name the vllm command or the Python that vLLM is installed in")
         if given.name.startswith("python"):
             script = given.parent / "vllm"
             command = (str(script),) if script.exists() else (str(given), "-m", "vllm.entrypoints.cli.main")
@@ -86,9 +84,7 @@ def look_up_tool(given: Path | None) -> VllmTool:
         )
         versions = json.loads(done.stdout)
     except (OSError, subprocess.SubprocessError, ValueError):
-        raise ProbeError(
-            f"{interpreter} cannot be run", "name the Python that vLLM is installed in"
-        ) from None
+        raise ProbeError(f"{interpreter} cannot be run", "name the Python that vLLM is installed in") from None
     version = versions["vllm"]
     if version is None and versions["cpu"] is not None:
         raise ProbeError(
@@ -156,9 +152,7 @@ def look_up_model(request: SmokeRequest) -> ModelFacts:
 
 def _check_out_dir(request: SmokeRequest) -> None:
     if (request.out_dir / RESULT_NAME).exists() and not request.replace:
-        raise ProbeError(
-            f"{request.out_dir} already holds the result of a smoke", "name another folder with --out"
-        )
+        raise ProbeError(f"{request.out_dir} already holds the result of a smoke", "name another folder with --out")
     if request.out_dir.exists() and not request.out_dir.is_dir():
         raise ProbeError(f"{request.out_dir} is not a folder", "name another one with --out")
 

@@ -67,9 +67,7 @@ class Report:
         """Gather the evidence as text, before the private folder goes."""
         files = self.state.files
         for path in sorted(self.children.folder.glob("*.log")):
-            files[path.name] = self.scrub(
-                path.read_text(encoding="utf-8", errors="replace").replace("\r", "\n")
-            )
+            files[path.name] = self.scrub(path.read_text(encoding="utf-8", errors="replace").replace("\r", "\n"))
         for path in sorted((self.children.folder / "traces").glob("*.jsonl")):
             files[f"trace-{path.name}"] = path.read_text(encoding="utf-8")
         for name, raw in self.state.raw.items():
@@ -131,9 +129,7 @@ class Report:
             found = logged.get(f"{term}_bytes")
             measured = found if isinstance(found, int) else None
             if measured is not None or predicted.get(term) is not None:
-                rows.append(
-                    MemoryRow(term=term, predicted_bytes=predicted.get(term), measured_bytes=measured)
-                )
+                rows.append(MemoryRow(term=term, predicted_bytes=predicted.get(term), measured_bytes=measured))
         return tuple(rows)
 
     def strategies(self, metrics: Metrics) -> tuple[StrategySeen, ...]:

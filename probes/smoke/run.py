@@ -102,9 +102,7 @@ class _Smoke:
         server = Server(self.children, self.plan, command, self.children.folder / "server.log")
         if self.plan.port is not None and not port_is_free(self.plan.port):
             said = f"port {self.plan.port} was taken since the plan was made"
-            raise ServerFailed(
-                Explanation("port_in_use", said, "run it again; another free port is picked", None)
-            )
+            raise ServerFailed(Explanation("port_in_use", said, "run it again; another free port is picked", None))
         self.state.server = server
         self.client = server.client
         server.start()
@@ -198,9 +196,7 @@ class _Smoke:
         )
         command = self.in_work(command)
         self.state.load_command = command
-        environment = (
-            {} if self.request.allow_download else {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
-        )
+        environment = {} if self.request.allow_download else {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
         if self.api_key:
             environment["OPENAI_API_KEY"] = self.api_key
         if self.request.ca_file is not None:
@@ -209,9 +205,7 @@ class _Smoke:
         def progress(done: int, total: int | None) -> None:
             self.observer.on_progress(run.name, done, total)
 
-        return run_load(
-            self.children, command, run.name, environment, self.stopper, self.deadline, progress, tick
-        )
+        return run_load(self.children, command, run.name, environment, self.stopper, self.deadline, progress, tick)
 
     def read_settings(self) -> None:
         """Ask our own child for its resolved settings; a foreign server is not asked."""

@@ -13,9 +13,7 @@ _TOKEN = re.compile(r"\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|ghp_[A-Za-z
 _BEARER = re.compile(r"(?i)(bearer\s+)[A-Za-z0-9._~+/=-]{8,}")
 _KEY_FLAG = re.compile(r"(--api-key[ =]|['\"]?api_key['\"]?\s*[:=]\s*)(\[[^\]]*\]|\S+)")
 _ADDRESS = re.compile(r"\b(?!127\.|0\.0\.0\.0)(?:\d{1,3}\.){3}\d{1,3}\b(?![.\d])")
-_COMMON_NAMES = frozenset(
-    {"root", "user", "users", "admin", "ubuntu", "debian", "python", "vllm", "nobody", "linux"}
-)
+_COMMON_NAMES = frozenset({"root", "user", "users", "admin", "ubuntu", "debian", "python", "vllm", "nobody", "linux"})
 _SHORTEST_NAME = 4
 
 

@@ -42,9 +42,7 @@ PHASES: tuple[tuple[str, re.Pattern[str]], ...] = (
 
 _BACKEND = re.compile(r"Using (\S+) attention backend|Using (\S+) backend\.")
 _WEIGHTS = re.compile(r"Model loading took ([\d.]+) GiB")
-_ROOM = re.compile(
-    r"Available KV cache memory: ([\d.]+) GiB|Explicitly set \(([\d.]+)/[\d.]+\) GiB for KV cache"
-)
+_ROOM = re.compile(r"Available KV cache memory: ([\d.]+) GiB|Explicitly set \(([\d.]+)/[\d.]+\) GiB for KV cache")
 _GRAPHS = re.compile(r"Graph capturing finished in .*took (-?[\d.]+) GiB")
 _SIZE = re.compile(r"(?:GPU|CPU|XPU)(?: \+ host)? KV cache size: ([\d,]+) tokens")
 _CONCURRENCY = re.compile(r"Maximum concurrency for [\d,]+ tokens per request: ([\d.]+)x")
@@ -105,8 +103,7 @@ class PhaseClock:
         """Return all phases so far; the last one ends at `ended`."""
         ends = [at for _, at in self._marks[1:]] + [ended]
         return tuple(
-            Phase(name=name, s=round(max(0.0, end - at), 2))
-            for (name, at), end in zip(self._marks, ends, strict=True)
+            Phase(name=name, s=round(max(0.0, end - at), 2)) for (name, at), end in zip(self._marks, ends, strict=True)
         )
 
 

@@ -8,9 +8,7 @@ from pydantic import ValidationError
 from probes.smoke.plan import Ceiling, ModelFacts, SmokePlan, SmokeRequest, VllmTool, Workload
 from probes.smoke.planning import base_url, flag_value, make_plan, plan_runs, scale_down
 
-TOOL = VllmTool(
-    executable=("/x/bin/vllm",), interpreter=Path("/x/bin/python"), version="0.32.0+cpu", build="cpu"
-)
+TOOL = VllmTool(executable=("/x/bin/vllm",), interpreter=Path("/x/bin/python"), version="0.32.0+cpu", build="cpu")
 LOCAL = ModelFacts(folder=Path("/models/m"), has_tokenizer=True, weights_bytes=10**9, is_local=True)
 BARE = ModelFacts(folder=Path("/models/m"), has_tokenizer=False, weights_bytes=None, is_local=True)
 NONE = ModelFacts(folder=None, has_tokenizer=False, weights_bytes=None, is_local=True)
@@ -90,9 +88,7 @@ def test_devices_become_visible_devices() -> None:
 
 def test_the_description_shows_the_command_the_port_and_the_time_limit() -> None:
     text = "\n".join(plan_of("local", LOCAL, time_limit_s=900).description)
-    assert all(
-        part in text for part in ("/x/bin/vllm serve /models/m", "port 8123", "900 s", "Downloads: nothing")
-    )
+    assert all(part in text for part in ("/x/bin/vllm serve /models/m", "port 8123", "900 s", "Downloads: nothing"))
 
 
 def test_a_download_is_named() -> None:
@@ -118,13 +114,9 @@ def test_a_p99_ceiling_needs_more_requests() -> None:
 @given(st.integers(1, 500), st.integers(2, 200_000), st.integers(1, 9000), st.data())
 def test_scaling_down_never_enlarges(concurrency: int, tokens: int, output: int, data: st.DataObject) -> None:
     prefix = data.draw(st.integers(0, tokens - 1))
-    asked = Workload(
-        concurrency=concurrency, input_tokens=tokens, output_tokens=output, shared_prefix_tokens=prefix
-    )
+    asked = Workload(concurrency=concurrency, input_tokens=tokens, output_tokens=output, shared_prefix_tokens=prefix)
     sent = scale_down(asked)
-    assert (
-        sent.concurrency <= concurrency and sent.input_tokens <= tokens and sent.output_tokens <= output
-    ) is True
+    assert (sent.concurrency <= concurrency and sent.input_tokens <= tokens and sent.output_tokens <= output) is True
 
 
 def test_the_prefix_must_be_shorter_than_the_prompt() -> None:
@@ -135,9 +127,7 @@ def test_the_prefix_must_be_shorter_than_the_prompt() -> None:
 @pytest.mark.parametrize(("mode", "missing"), [("local", "model"), ("dummy", "model"), ("endpoint", "URL")])
 def test_a_request_is_complete(mode: str, missing: str) -> None:
     with pytest.raises(ValidationError, match=missing):
-        SmokeRequest.model_validate(
-            {"mode": mode, "workload": AGENT, "out_dir": Path("/o"), "state_dir": Path("/s")}
-        )
+        SmokeRequest.model_validate({"mode": mode, "workload": AGENT, "out_dir": Path("/o"), "state_dir": Path("/s")})
 
 
 @pytest.mark.parametrize("url", ["http://h:8", "http://h:8/", "http://h:8/v1", "http://h:8/v1/"])

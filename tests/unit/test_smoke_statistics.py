@@ -27,9 +27,7 @@ from probes.smoke.statistics import (
     ("percentile", "one_sided_95", "one_sided_99", "two_sided_95"),
     [(50, 5, 7, 6), (90, 29, 44, 36), (95, 59, 90, 72), (99, 299, 459, 368), (99.9, 2995, 4603, 3688)],
 )
-def test_least_number_of_requests(
-    percentile: float, one_sided_95: int, one_sided_99: int, two_sided_95: int
-) -> None:
+def test_least_number_of_requests(percentile: float, one_sided_95: int, one_sided_99: int, two_sided_95: int) -> None:
     found = (
         requests_needed(percentile),
         requests_needed(percentile, 0, Fraction(1, 100)),
@@ -69,9 +67,7 @@ def test_rank_intervals(n: int, percentile: float, interval: tuple[int, int | No
         (99, Fraction(1, 100), [459, 662, 838, 1001, 1157, 1307]),
     ],
 )
-def test_requests_needed_for_a_number_of_misses(
-    percentile: float, alpha: Fraction, needed: list[int]
-) -> None:
+def test_requests_needed_for_a_number_of_misses(percentile: float, alpha: Fraction, needed: list[int]) -> None:
     assert [requests_needed(percentile, over, alpha) for over in range(6)] == needed
 
 

@@ -42,11 +42,7 @@ def test_all_prompts_begin_with_the_shared_prefix(workload: Workload, requests: 
 def test_without_turns_nothing_beyond_the_prefix_is_shared(workload: Workload, requests: int) -> None:
     single = workload.model_copy(update={"turns": 1})
     shared = single.shared_prefix_tokens // CHUNK_TOKENS
-    own = [
-        chunk
-        for request in make_trace(single, requests, seed=0, run=0)
-        for chunk in request.hash_ids[shared:]
-    ]
+    own = [chunk for request in make_trace(single, requests, seed=0, run=0) for chunk in request.hash_ids[shared:]]
     assert len(own) == len(set(own))
 
 
@@ -87,9 +83,7 @@ def test_the_file_has_the_fields_that_the_load_tool_reads() -> None:
 
 def test_one_file_per_run(tmp_path: Path) -> None:
     workload = Workload(concurrency=1, input_tokens=20, output_tokens=5)
-    runs = tuple(
-        PlannedRun(name=name, kind="asked_unshared", requests=3, workload=workload) for name in ("a", "b")
-    )
+    runs = tuple(PlannedRun(name=name, kind="asked_unshared", requests=3, workload=workload) for name in ("a", "b"))
     write_traces(tmp_path, runs, seed=0)
     assert {path.name: len(path.read_text().splitlines()) for path in tmp_path.iterdir()} == {
         "a.jsonl": 3,
