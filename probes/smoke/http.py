@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import ssl
 import urllib.error
@@ -11,7 +12,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 TIMEOUT_S = 3.0
 GREATEST_BODY = 8 * 1024 * 1024
 
@@ -25,9 +25,12 @@ class HttpError(Exception):
 
 
 def is_loopback(url: str) -> bool:
-    """Whether the URL's host is this machine's loopback address."""
+    """Whether the URL's host is this machine's loopback address; a name is only `localhost`."""
     host = urlsplit(url).hostname or ""
-    return host in LOOPBACK or host.startswith("127.")
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 @dataclass(frozen=True)

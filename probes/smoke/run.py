@@ -253,14 +253,15 @@ def run_smoke(
 ) -> SmokeResult:
     """Run one smoke, write its evidence into `request.out_dir`, and return the result.
 
-    `plan` is what was shown and confirmed; without it one is made. A failure of the server or the load is
+    `plan` is what was shown and confirmed; without it one is made and told. A failure of the server or the load is
     in the result's `failure`, and the evidence is written all the same. Raises `Stopped` when `stopper` was
     set, after all children are ended and with nothing written; `ProbeError` when the machine cannot run it
     at all (no vLLM, no model), and `CannotWriteEvidence` when the evidence cannot be written.
     """
-    plan = plan or prepare(request)
+    if plan is None:
+        plan = prepare(request)
+        observer.on_plan(plan)
     stopper = stopper or Stopper()
-    observer.on_plan(plan)
     with Children(request.state_dir) as children:
         smoke = _Smoke(plan, observer, stopper, children, gpu_sampler)
         try:

@@ -1,0 +1,31 @@
+"""Runs one smoke in mode tiny as a process of its own, for tests that stop or kill it."""
+
+import sys
+from pathlib import Path
+
+from probes.smoke.observer import PlainLines
+from probes.smoke.plan import SmokeRequest, Workload
+from probes.smoke.run import run_smoke
+from probes.smoke.stopping import Stopped, stop_on_signals
+
+
+def main() -> int:
+    """Take the vLLM command and a folder; tell phases on standard output."""
+    folder = Path(sys.argv[2])
+    request = SmokeRequest(
+        mode="tiny",
+        vllm=Path(sys.argv[1]),
+        workload=Workload(concurrency=4, input_tokens=400, output_tokens=16),
+        out_dir=folder / "out",
+        state_dir=folder / "state",
+    )
+    try:
+        with stop_on_signals() as stopper:
+            run_smoke(request, PlainLines(sys.stdout), stopper=stopper)
+    except Stopped as stopped:
+        return 128 + (stopped.signal_number or 0)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

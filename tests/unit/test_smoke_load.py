@@ -1,0 +1,85 @@
+from typing import Any
+
+import pytest
+
+from probes.smoke.load import LoadFailed, Watched, completed_requests, full_load_rate, make_point, without_texts
+from probes.smoke.plan import Ceiling, PlannedRun, Workload
+from probes.smoke.result import Point
+
+RUN = PlannedRun(
+    name="unshared",
+    kind="asked_unshared",
+    requests=4,
+    workload=Workload(concurrency=2, input_tokens=10, output_tokens=5),
+)
+
+
+def raw(**changes: Any) -> dict[str, Any]:
+    """A result file as the load tool writes it: four requests in two rows, of 0.1 s to the first token."""
+    values: dict[str, Any] = {
+        "duration": 1.0,
+        "start_times": [0.5, 0.0, 0.0, 0.5],
+        "ttfts": [0.1] * 4,
+        "latencies": [0.5] * 4,
+        "input_lens": [10] * 4,
+        "output_lens": [5] * 4,
+        "itls": [[0.1] * 4] * 4,
+        "errors": [""] * 4,
+        "generated_texts": ["secret"] * 4,
+    }
+    return values | changes
+
+
+def point(values: dict[str, Any], *ceilings: Ceiling) -> Point:
+    """The point of a result."""
+    return make_point(RUN, "asked_unshared", values, ceilings, 4, Watched(0.0, 0.1, 0))
+
+
+def test_tpot_leaves_the_first_token_out() -> None:
+    assert point(raw()).tpot_ms.p50 == pytest.approx(100)
+
+
+def test_requests_with_one_token_have_no_tpot_and_are_counted() -> None:
+    found = point(raw(output_lens=[1, 5, 5, 5]))
+    assert (found.excluded, found.tpot_ms.n, found.ttft_ms.n) == (1, 3, 4)
+
+
+def test_failed_requests_are_in_no_latency() -> None:
+    found = point(raw(errors=["Traceback\nTimeoutError: late", "", "", ""], latencies=[0.0, 0.5, 0.5, 0.5]))
+    assert (found.failed, found.completed, found.ttft_ms.n, found.errors) == (1, 3, 3, ("TimeoutError: late",))
+
+
+def test_no_answer_at_all_is_a_failure_with_its_reason() -> None:
+    with pytest.raises(LoadFailed, match="none of 4 requests was answered: Not Found"):
+        point(raw(errors=["Not Found"] * 4))
+
+
+def test_no_percentile_is_claimed_from_four_requests() -> None:
+    found = point(raw()).ttft_ms
+    assert (found.p50_ci, found.p95, found.p95_upper, found.p99) == (None, None, None, None)
+
+
+def test_a_ceiling_counts_what_is_over_it() -> None:
+    found = point(raw(ttfts=[0.1, 0.1, 0.3, 0.2]), Ceiling(metric="ttft_ms", limit_ms=200)).ceilings[0]
+    assert (found.over, found.n, found.verdict, found.n_needed) == (1, 4, "not_claimed", 93)
+
+
+def test_requests_are_put_in_the_order_of_their_start() -> None:
+    assert [request.start_s for request in completed_requests(raw())] == [0.0, 0.0, 0.5, 0.5]
+
+
+def test_the_rate_at_full_load_counts_the_window_in_which_all_callers_wait() -> None:
+    # From 0 s on two are in flight; after 0.5 s no further request starts, and the first ends at 1.0 s.
+    assert full_load_rate(completed_requests(raw()), 2) == pytest.approx(20.0)
+
+
+def test_too_short_a_run_has_no_rate_at_full_load() -> None:
+    assert full_load_rate(completed_requests(raw()), 4) is None
+
+
+def test_texts_are_dropped() -> None:
+    assert "generated_texts" not in without_texts(raw())
+
+
+def test_a_run_that_slows_down_is_not_steady() -> None:
+    assert point(raw(latencies=[0.9, 0.5, 0.5, 0.9])).steady is False
