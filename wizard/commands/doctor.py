@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 from probes.smoke.processes import leftovers
-
 from wizard import __version__
 from wizard.console import put
 from wizard.exit_codes import ExitCode

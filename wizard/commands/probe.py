@@ -3,7 +3,6 @@
 import argparse
 
 from probes.report import machine_table
-
 from wizard.console import put
 from wizard.exit_codes import ExitCode
 from wizard.gather import take_machine
