@@ -20,6 +20,9 @@ Tree = dict[str, Any]
 #: An answers file is written by people; a larger one is a mistake, such as a log given in its place.
 MAX_BYTES = 5_000_000
 
+#: Flags of vLLM that carry a secret, with the variable that is read instead (vLLM 0.33.0 entrypoints and envs).
+SECRET_FLAGS = {"--api-key": "VLLM_API_KEY", "--hf-token": "HF_TOKEN"}
+
 #: What makes two rows of a list in two files the same row.
 _ROW_IDENTITY = {
     "budget.engine.items": "id",
@@ -119,7 +122,7 @@ def merge(layers: list[Layer]) -> Merged:
 
 def validate(merged: Merged) -> Answers:
     """Check all answers at once; raises `InvalidAnswersError` with every value that cannot be used."""
-    problems = list(_reserved_names(merged))
+    problems = [*_reserved_names(merged), *_secrets(merged)]
     try:
         answers = Answers.model_validate(merged.tree)
     except ValidationError as error:
@@ -199,6 +202,19 @@ def _reserved_names(merged: Merged) -> Iterator[Problem]:
         if name not in known:
             key = f"engine.strategies.{name}"
             yield Problem(key, _file_of(key, merged.origins), f"is not a known strategy{_nearest(name, known)}")
+
+
+def _secrets(merged: Merged) -> Iterator[Problem]:
+    """A key typed among the flags would go into the selection file and the evidence, which are mailed around."""
+    runtime = merged.tree.get("runtime", {})
+    settings = runtime.get("settings", {}) if isinstance(runtime, dict) else {}
+    flags = settings.get("extra_flags", ()) if isinstance(settings, dict) else ()
+    for flag in flags if isinstance(flags, list) else ():
+        name = str(flag).split()[0].split("=")[0] if str(flag).split() else ""
+        if name in SECRET_FLAGS:
+            key = "runtime.settings.extra_flags"
+            message = f"holds {name}, a secret; leave it out and set {SECRET_FLAGS[name]} where the runtime is started"
+            yield Problem(key, _file_of(key, merged.origins), message)
 
 
 def _problem(error: Any, origins: dict[str, Origin]) -> Problem:

@@ -63,7 +63,7 @@ def _tensor_parallel(answers: Answers, _: Machine | None) -> int | None:
 
 
 def _context(answers: Answers, _: Machine | None) -> int | None:
-    carried = [m.context_tokens for m in answers.engine.models if m.carried_by in (None, "this") and m.context_tokens]
+    carried = [m.context_tokens for m in answers.engine.models if m.carried_here and m.context_tokens]
     return max(carried, default=None)
 
 

@@ -121,7 +121,7 @@ def launch(answers: Answers) -> Launch:
     flag from an answer, as it would in the runtime. Raises `UsageError` for further flags that are no flags.
     """
     runtime = engine_id(answers.runtime.product)
-    carried = next((m for m in answers.engine.models if m.carried_by in (None, "this")), None)
+    carried = answers.engine.carried_model
     typed = tuple(_typed(answers.runtime.settings.extra_flags, runtime))
     derived = () if runtime is None else (*_from_answers(answers, runtime), *_switches(answers, runtime))
     written = {setting.flag for setting in typed}

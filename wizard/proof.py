@@ -37,7 +37,7 @@ def is_planned(machine: Machine) -> bool:
 def carried_model(selection: Selection) -> tuple[int, Model, ModelFacts | None] | None:
     """Return the model that this selection carries: its place in the answers, the answer and its facts."""
     for index, model in enumerate(selection.answers.engine.models):
-        if model.carried_by in (None, "this"):
+        if model.carried_here:
             facts = selection.models[index] if index < len(selection.models) else None
             return index, model, facts
     return None

@@ -127,7 +127,7 @@ def _has_own_price(row: Any, answers: Answers) -> bool:
 
 
 def _is_carried_here(row: Any, _: Answers) -> bool:
-    return row.carried_by in (None, "this")
+    return bool(row.carried_here)
 
 
 #: Where a question of a row has a meaning only for some rows; by the last two parts of its key.

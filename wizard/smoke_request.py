@@ -6,7 +6,7 @@ from typing import Literal
 
 from probes.models import has_weights
 from probes.smoke.plan import Ceiling, SmokeRequest, WantedStrategy, Workload
-from wizard.answers import Answers, Model
+from wizard.answers import Answers
 from wizard.answers.runtime import Ceilings
 from wizard.errors import UsageError
 from wizard.gather import Gathered
@@ -38,7 +38,7 @@ def smoke_request(gathered: Gathered, options: SmokeOptions) -> SmokeRequest:
     answers = gathered.answers
     command = launch(answers)
     mode = options.mode or choose_mode(gathered, options)
-    model = carried_model(answers)
+    model = answers.engine.carried_model
     devices = options.devices or tuple(
         part.strip() for part in (answers.runtime.smoke.devices or "").split(",") if part.strip()
     )
@@ -67,16 +67,11 @@ def smoke_request(gathered: Gathered, options: SmokeOptions) -> SmokeRequest:
     )
 
 
-def carried_model(answers: Answers) -> Model | None:
-    """The first model that this selection carries itself."""
-    return next((model for model in answers.engine.models if model.carried_by in (None, "this")), None)
-
-
 def choose_mode(gathered: Gathered, options: SmokeOptions) -> Mode:
     """`endpoint` if one is given, else `local` if the weights are there, else `dummy` on a GPU, else `tiny`."""
     if options.endpoint:
         return "endpoint"
-    model = carried_model(gathered.answers)
+    model = gathered.answers.engine.carried_model
     folder = Path(model.path).expanduser() if model and model.path else None
     if folder and has_weights(folder):
         return "local"

@@ -162,3 +162,10 @@ def test_a_number_where_text_belongs_is_refused() -> None:
 
 def test_number_text_is_still_text() -> None:
     assert NumberText("3.9900") == "3.9900"
+
+
+@pytest.mark.parametrize("flags", ['["--api-key abc"]', '["--hf-token=abc"]', '["--api-key", "abc"]'])
+def test_a_secret_among_the_flags_is_refused_without_repeating_it(flags: str) -> None:
+    (problem,) = problems_of(f"[runtime.settings]\nextra_flags = {flags}")
+    assert "a secret" in problem[2]
+    assert "abc" not in problem[2]

@@ -44,6 +44,11 @@ class Model(Table):
         "End of support of the weights", "After it the selection has to be looked at again.", advanced=True
     )
 
+    @property
+    def carried_here(self) -> bool:
+        """Whether this selection carries the model itself, which it does unless another one is named."""
+        return self.carried_by in (None, "this")
+
 
 class StrategyAnswer(Table):
     """The decision on one optimisation strategy and its reason."""
@@ -173,3 +178,8 @@ class Engine(Table):
     gates: tuple[Gate, ...] = rows("Gates", "Pass-or-fail conditions, checked before scoring.", advanced=True)
     criteria: tuple[Criterion, ...] = rows("Criteria", "What the remaining options are scored on.", advanced=True)
     options: tuple[EngineOption, ...] = rows("Engine options", "The designs that were considered.")
+
+    @property
+    def carried_model(self) -> Model | None:
+        """The first model that this selection carries itself."""
+        return next((model for model in self.models if model.carried_here), None)
