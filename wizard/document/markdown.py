@@ -28,7 +28,7 @@ CELL_LIMIT = 1000
 PROSE_LIMIT = 20_000
 
 #: Characters that always begin something: code, emphasis, links, mathematics, mentions, references.
-_ALWAYS = r"&<>|\\`*~[]$@^"
+_ALWAYS = re.escape("&<>|\\`*~[]$@^")
 #: An underscore inside a word and a colon before a space or between the digits of a time mean nothing to any reader;
 #: elsewhere they may begin emphasis, an emoji or the address of a link. A bare host name becomes a link at "www.".
 _SPECIAL = re.compile(
@@ -149,7 +149,7 @@ def _finalize(value: object) -> object:
 
     if isinstance(value, Markup | Undefined):
         return value
-    return Markup(NOT_GIVEN) if value is None else cell(str(value))
+    return cell(NOT_GIVEN if value is None else str(value))
 
 
 @cache

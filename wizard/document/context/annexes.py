@@ -64,7 +64,7 @@ _SECRET_FLAGS = frozenset({"--api-key", "--hf-token", "--token", "--header"})
 
 
 def shown(command: tuple[str, ...]) -> str:
-    """A command line without secrets and without the folders of this machine: of an absolute path the last part stays."""
+    """A command line without secrets and folders of this machine: of an absolute path the last part stays."""
     words = []
     hide = False
     for word in command:

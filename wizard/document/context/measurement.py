@@ -222,7 +222,7 @@ def _point_conditions(run: Run) -> list[tuple[str, str, str]]:
         ("output tokens", _lengths(point.output_len, point.output_tokens, point.completed)),
         (
             "requests ok, failed, excluded from TPOT",
-            f"{formats.number(point.completed)}, {formats.number(point.failed)}, {formats.number(point.excluded)}{bound}",
+            ", ".join(formats.number(count) for count in (point.completed, point.failed, point.excluded)) + bound,
         ),
         ("steady", steady),
         ("output rate", _rate(point)),
@@ -333,8 +333,8 @@ def _search(smoke: SmokeResult, found: tuple[Run, ...]) -> list[str]:
         at_least = "" if smoke.capacity.kind == "edge" else "at least "
         said.append(
             f"Capacity of one replica: {at_least}{formats.number(smoke.capacity.concurrency)} concurrent calls, kind "
-            f"{smoke.capacity.kind.replace('_', ' ')}, confidence {formats.share(smoke.capacity.confidence, 0)}; stopped "
-            f"because {smoke.capacity.stop_reason}."
+            f"{smoke.capacity.kind.replace('_', ' ')}, confidence {formats.share(smoke.capacity.confidence, 0)}; "
+            f"stopped because {smoke.capacity.stop_reason}."
         )
     return said
 
@@ -344,10 +344,8 @@ def _look(point: Point) -> str:
     if not bad:
         return f"{formats.number(point.concurrency)} held ({formats.counted(point.completed, 'request')})"
     worst = max(bad, key=lambda r: r.over / max(r.n, 1))
-    return (
-        f"{formats.number(point.concurrency)} did not hold ({formats.number(worst.over)} of {formats.number(worst.n)} over "
-        f"the {claims.METRICS[worst.metric]} ceiling)"
-    )
+    over = f"{formats.number(worst.over)} of {formats.number(worst.n)}"
+    return f"{formats.number(point.concurrency)} did not hold ({over} over the {claims.METRICS[worst.metric]} ceiling)"
 
 
 def _memory(smoke: SmokeResult) -> Table | None:
