@@ -146,6 +146,9 @@ def _driver(heard: _Heard, host: Host, stopped: dict[int | None, str]) -> Driver
             ("version", "nvmlSystemGetDriverVersion"),
             ("cuda", "nvmlSystemGetCudaDriverVersion_v2"),
             ("nvml", "nvmlSystemGetNVMLVersion"),
+            ("branch", "nvmlSystemGetDriverBranch"),
+            ("confidential_computing", "nvmlSystemGetConfComputeState"),
+            ("cuda_start", "cuInit"),
         )
     }
     if readings["version"].get("value") is None and host.nvidia_module.known:
@@ -284,7 +287,8 @@ def _links(heard: _Heard) -> tuple[Link, ...]:
 
 def _link(a: int, b: int, event: Event) -> Link:
     peer = _reading(event["peer_access"])
-    base: dict[str, Any] = {"a": a, "b": b, "peer_access": peer}
+    more = {name: _reading(event[name]) for name in ("peer_write", "peer_atomics")}
+    base: dict[str, Any] = {"a": a, "b": b, "peer_access": peer, **more}
     if event["nvlink"]:
         count, speed = event["links"], event["speed_mb_s"]
         return Link.model_validate(

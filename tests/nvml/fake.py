@@ -18,6 +18,7 @@ from typing import Any
 HERE = Path(__file__).parent
 SCENARIOS = HERE / "scenarios"
 LIBRARY = "libnvidia-ml.so.1"
+CUDA_LIBRARY = "libcuda.so.1"
 SCENARIO_VARIABLE = "SELWIZ_FAKE_NVML"
 
 Scenario = Mapping[str, Any]
@@ -114,9 +115,10 @@ class FakeNvml:
             folder.mkdir(parents=True, exist_ok=True)
             script = folder / "symbols.map"
             local = "".join(f"{symbol}; " for symbol in sorted(hidden))
-            script.write_text(f"{{ global: nvml*; local: {local}*; }};\n", encoding="utf-8")
+            script.write_text(f"{{ global: nvml*; cuInit; local: {local}*; }};\n", encoding="utf-8")
             options = ("-shared", f"-Wl,-soname,{LIBRARY}", f"-Wl,--version-script={script}")
             self._gcc(*options, str(self._object), "-o", str(target))
+            (folder / CUDA_LIBRARY).symlink_to(target.name)
         return folder
 
     def env(self, machine: str | Scenario, subfolder: str = "", **change: Any) -> dict[str, str]:
