@@ -163,10 +163,8 @@ def test_evidence_that_was_cut_off_is_one_sentence(
 def test_the_missing_answers_of_one_colleague_come_back_with_the_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    mine = answers(
-        tmp_path,
-        "[project]\ntitle='x'\n[budget.runtime]\nowner='Finance'\n[[budget.runtime.items]]\nid='R1'\nitem='GPUs'",
-    )
+    line = "[budget.runtime]\nowner='Finance'\n[[budget.runtime.items]]\nid='R1'\nitem='GPUs'"
+    mine = answers(tmp_path, f"[project]\ntitle='x'\n{line}")
     run(["answers", "--missing", "--answers", mine, "--for", "Finance"])
     asked = capsys.readouterr().out
     assert "title" not in asked.split("answered_by")[1]
