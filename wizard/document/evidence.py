@@ -84,8 +84,8 @@ def _machine(machine: Machine, folder: Path | None) -> _Made:
 
 
 def machine_file(machine: Machine) -> bytes:
-    """The machine as a recorded one, which `--machine` reads again."""
-    return (machine.model_copy(update={"recorded": True}).model_dump_json(indent=2) + "\n").encode()
+    """The machine as it was probed for this document, so that the same evidence gives the same document again."""
+    return (machine.model_dump_json(indent=2) + "\n").encode()
 
 
 def _smoke_files(folder: Path, smoke: SmokeResult) -> list[_Made]:

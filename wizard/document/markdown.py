@@ -9,6 +9,7 @@ characters with a meaning are written as numeric character references, which all
 import re
 import unicodedata
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -16,9 +17,11 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from wizard.document.redact import redacted
+from wizard.paths import cache_dir
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import BytecodeCache, Environment
+    from jinja2.bccache import Bucket
 
 NOT_GIVEN = "not given"
 
@@ -152,6 +155,24 @@ def _finalize(value: object) -> object:
     return cell(NOT_GIVEN if value is None else str(value))
 
 
+def _compiled() -> "BytecodeCache | None":
+    """The templates as compiled before; compiling them anew costs more than rendering the document."""
+    from jinja2 import FileSystemBytecodeCache
+
+    class Compiled(FileSystemBytecodeCache):
+        def dump_bytecode(self, bucket: "Bucket") -> None:
+            # A cache that cannot be written, on a full disk for example, must not stop a document.
+            with suppress(OSError):
+                super().dump_bytecode(bucket)
+
+    folder = cache_dir() / "templates"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return Compiled(str(folder))
+
+
 @cache
 def environment() -> "Environment":
     """The environment of the document's templates. A misspelt name raises; a person's text is never a template."""
@@ -159,6 +180,7 @@ def environment() -> "Environment":
 
     made = Environment(
         autoescape=True,
+        bytecode_cache=_compiled(),
         finalize=_finalize,
         keep_trailing_newline=True,
         loader=PackageLoader("templates", ""),

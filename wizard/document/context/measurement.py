@@ -76,6 +76,8 @@ def measurement(selection: Selection) -> Context:
         "mode_words": claims.MODES[smoke.mode],
         "attribution": claims.ATTRIBUTION if smoke.mode == "endpoint" else None,
         "hardware_words": _hardware_words(selection),
+        "memory_of": "of the CPU process" if smoke.runtime.build == "cpu" else "per GPU",
+        "strategies_note": _STAND_IN if qualifier(selection) == "pipeline only" else "",
         "scopes": [f"{run.id}, {_STATES[run.point.kind]}: {claims.scope(run.point, where)}" for run in asked],
         "closed_loop": claims.closed_loop(found[0].point.concurrency),
         "conditions": _conditions(smoke, found),
@@ -143,12 +145,28 @@ def _hardware_words(selection: Selection) -> str | None:
     return "The run was not on the proposed hardware of 2.2: its grades say other hardware."
 
 
+_STAND_IN = "; the stand-in ran without what belongs to the proposed model, hardware and layout"
+_TERMS = {
+    "weights": "Weights",
+    "kv_room": "Room for the KV cache",
+    "graphs": "CUDA graphs",
+    "activations": "Activations",
+    "other": "Other",
+}
+
+
+def _model(smoke: SmokeResult, all_runs: str) -> tuple[str, str, str]:
+    if smoke.mode == "tiny":
+        return "Model", "the stand-in of selwiz, not the model of this selection", all_runs
+    return "Model", formats.value(smoke.model), all_runs if smoke.model else "missing"
+
+
 def _conditions(smoke: SmokeResult, found: tuple[Run, ...]) -> Table:
     all_runs = "measured " + formats.listed(run.id for run in found)
     rows = [
         ("Run id, mode", f"{smoke.run_id}, {smoke.mode}", all_runs),
         ("Start and end, UTC", f"{formats.utc(smoke.started_at)} to {formats.utc(smoke.ended_at)}", all_runs),
-        ("Model", formats.value(smoke.model), all_runs if smoke.model else "missing"),
+        _model(smoke, all_runs),
         (
             "Runtime",
             f"{smoke.runtime.product} {formats.value(smoke.runtime.version)}",
@@ -360,7 +378,7 @@ def _memory(smoke: SmokeResult) -> Table | None:
             error = f"{sign}{formats.share(abs(predicted - measured) / measured)}"
         rows.append(
             (
-                row.term,
+                _TERMS.get(row.term, row.term),
                 NOT_GIVEN if predicted is None else formats.gib(predicted),
                 NOT_GIVEN if measured is None else formats.gib(measured),
                 error,
