@@ -14,6 +14,8 @@ from probes.problems import problem
 # Return codes of NVML, as in nvml.h, that say why nothing can be asked.
 _NO_PERMISSION, _DRIVER_NOT_LOADED, _LIBRARY_NOT_FOUND, _VERSION_MISMATCH, _UNKNOWN = 4, 9, 12, 18, 999
 
+SLOW_START_S = 1.0  # with persistence mode the first touch takes milliseconds
+
 # Chips whose memory is the computer's own, so that NVML reports none for them.
 _UNIFIED_NAMES = re.compile(r"GB10|Thor|Orin|\(nvgpu\)", re.IGNORECASE)
 
@@ -32,6 +34,7 @@ class _Heard:
     )
     no_handle: dict[int, Event] = field(default_factory=dict)
     links: dict[tuple[int, int], Event] = field(default_factory=dict)
+    touched_s: dict[int, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,11 @@ def assemble(walked: Walked, host: Host, root: Path = Path("/")) -> GpuSide:
         problems.append(_stub(heard.library) or problem("no_gpu"))
     if heard.driver.get("cuda", {}).get("code") == _LIBRARY_NOT_FOUND:
         problems.append(problem("no_libcuda"))
+    problems += [
+        problem("slow_start", gpu, seconds=seconds)
+        for gpu, seconds in heard.touched_s.items()
+        if seconds >= SLOW_START_S
+    ]
     indices = sorted({*range(heard.count or 0), *heard.gpus, *heard.no_handle})
     gpus = tuple(_gpu(index, heard, stopped, host, root, problems) for index in indices)
     return GpuSide(_driver(heard, host, stopped), gpus, _links(heard), tuple(problems))
@@ -77,6 +85,8 @@ def _sort(events: list[Event]) -> _Heard:
                 heard.no_handle[gpu] = event
             case {"event": "link", "a": a, "b": b}:
                 heard.links[a, b] = event
+            case {"event": "touched", "gpu": gpu, "seconds": seconds}:
+                heard.touched_s[gpu] = seconds
             case {"event": "count", "value": count}:
                 heard.count = count
             case {"event": "library", "path": path}:
@@ -101,10 +111,12 @@ def _nothing_asked(failed: Event, library: str | None, host: Host, root: Path) -
     if failed["stage"] == "import":
         return problem("binding_missing", text=text)
     if failed["stage"] == "binding":
-        return problem("wrong_binding", path=text)
+        return problem("wrong_binding", path=text, packages=" ".join(failed.get("packages") or ["pynvml"]))
     if stub := _stub(library):
         return stub
     if code == _LIBRARY_NOT_FOUND:
+        if host.jetson.known:
+            return problem("jetson_no_nvml", model=host.jetson.value)
         if (elsewhere := library_elsewhere(root)) is not None:
             return problem("library_off_path", path=elsewhere, folder=elsewhere.parent)
         if host.in_container.value:
@@ -178,8 +190,9 @@ def _gpu(
     }
     kind = _memory_kind(readings, mig)
     if kind == "unified":
-        total, available = host.memory_total_bytes, host.memory_available_bytes
-        readings |= {"memory_total_bytes": total.model_dump(), "memory_free_bytes": available.model_dump()}
+        readings |= _unified(readings, host)
+    if _unreliable_processes(heard.driver.get("version", {}).get("value")):
+        readings["process_memory_bytes"] = {"why": "unknown", "source": "nvml:unreliable in this driver"}
     bandwidth = _bandwidth(readings, absent)
     if bus_id := readings.get("pci_bus_id", absent).get("value"):
         readings["numa_node"] = numa_node(bus_id, root).model_dump()
@@ -218,10 +231,29 @@ def _memory_kind(readings: dict[str, Any], mig: dict[str, Any]) -> str:
         return "partition"
     if readings.get("virtualization_mode", {}).get("value") == "vgpu_guest":
         return "profile"
-    total = readings.get("memory_total_bytes", {})
-    none_of_its_own = total.get("why") == "not_supported" or total.get("value") == 0
     name = readings.get("name", {}).get("value") or ""
-    return "unified" if none_of_its_own and _UNIFIED_NAMES.search(name) else "dedicated"
+    return "unified" if _UNIFIED_NAMES.search(name) else "dedicated"
+
+
+def _unified(readings: dict[str, Any], host: Host) -> dict[str, Any]:
+    """Give a chip that shares the computer's memory that memory, unless NVML has figures of its own.
+
+    Its PCIe figures are taken away: it sits on an internal interconnect, and NVML reports one lane of
+    generation 1 for it.
+    """
+    soc = {"why": "not_supported", "source": "nvml:internal interconnect"}
+    changed: dict[str, Any] = {name: soc for name in readings if name.startswith("pcie_")}
+    total = readings.get("memory_total_bytes", {})
+    if total.get("why") == "not_supported" or total.get("value") == 0:
+        changed["memory_total_bytes"] = host.memory_total_bytes.model_dump()
+        changed["memory_free_bytes"] = host.memory_available_bytes.model_dump()
+    return changed
+
+
+def _unreliable_processes(version: str | None) -> bool:
+    """Whether this driver mixes up the numbers of a process: 535.43 up to 535.98."""
+    match = re.match(r"535\.(\d+)", version or "")
+    return match is not None and 43 <= int(match[1]) < 104
 
 
 def _bandwidth(readings: dict[str, Any], absent: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ object a line, each as soon as it is known, so that a parent which has to kill i
     {"event": "reading", "gpu": 0, "field": "name", "value": …, "why": …, "source": …, "code": …}
     {"event": "mig", "gpu": 0, "index": 1, "field": …, …}       a reading of one MIG slice
     {"event": "link", "a": 0, "b": 1, …}
+    {"event": "touched", "gpu": 0, "seconds": …}            how long the first question took
     {"event": "library", "path": …}, {"event": "failed", "stage": …, "code": …, "text": …}, {"event": "done"}
 
 `code` is NVML's return code where it was not 0. Readings of the driver have `gpu` null.
@@ -17,6 +18,7 @@ import ctypes
 import json
 import signal
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -97,7 +99,9 @@ class Walk:
     def gpu(self, index: int) -> None:
         """Read one GPU; whatever goes wrong stays with this GPU."""
         # The first touch initialises a GPU without persistence mode, which takes seconds.
+        began = time.monotonic()
         handle = self.gate.ask(index, [Ask("nvmlDeviceGetHandleByIndex", (index,))])
+        self.emit({"event": "touched", "gpu": index, "seconds": time.monotonic() - began})
         if handle["why"]:
             self.emit({"event": "no_handle", "gpu": index, **handle})
             return
@@ -302,6 +306,20 @@ def end_with_parent() -> None:
         return  # no Linux: the next line that it writes will end it
 
 
+def _installed(*names: str) -> list[str]:
+    """Name those of the packages that are installed; each of them brings a module called pynvml."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = []
+    for name in names:
+        try:
+            version(name)
+        except PackageNotFoundError:
+            continue
+        found.append(name)
+    return found
+
+
 def main(arguments: list[str]) -> None:
     """Walk over everything but the GPUs named in `--skip 1,2`, writing JSON lines to standard output."""
 
@@ -317,7 +335,10 @@ def main(arguments: list[str]) -> None:
         return
     if not hasattr(pynvml, "_nvmlGetFunctionPointer") or not hasattr(pynvml, "nvmlInitWithFlags"):
         text = str(getattr(pynvml, "__file__", "pynvml"))
-        emit({"event": "failed", "stage": "binding", "why": "unknown", "code": None, "text": text})
+        packages = _installed("pynvml", "nvidia-ml-py3", "nvidia-ml-py")
+        emit(
+            {"event": "failed", "stage": "binding", "why": "unknown", "code": None, "text": text, "packages": packages}
+        )
         return
     Walk(pynvml, emit).run(skip)
 

@@ -22,8 +22,12 @@ FOUR = {
 }
 
 
+REMARKS = {"some_unreadable", "pcie_narrow"}
+
+
 def codes(machine: Machine) -> list[tuple[str, int | None]]:
-    return [(problem.code, problem.gpu) for problem in machine.problems]
+    """The problems by code and GPU, without what merely follows from them or holds for the healthy machine too."""
+    return [(problem.code, problem.gpu) for problem in machine.problems if problem.code not in REMARKS]
 
 
 def initialising_fails(code: int) -> dict[str, Any]:
