@@ -116,8 +116,8 @@ def test_a_reviewer_finds_the_answer(document: str, heading: str, row: str, colu
 
 FIXED = [
     "No combined total is stated. The two lines have different owners, approval routes and change triggers.",
-    "This is a smoke measurement: closed loop, 16 concurrent requests, 160 measured after 32 warm-up, 62 s, on the node "
-    "of 2.2. It can refute this selection; it cannot prove production capacity.",
+    "This is a smoke measurement: closed loop, 16 concurrent requests, 160 measured after 32 warm-up, 62 s, "
+    "on the node of 2.2. It can refute this selection; it cannot prove production capacity.",
     "p99 is not claimed: 160 requests; a 95 % one-sided statement needs 299.",
     "1 of 160 requests exceeded 40 ms. At 95 % confidence this supports p95 ≤ 40 ms (needs n ≥ 93 for t = 1).",
 ]

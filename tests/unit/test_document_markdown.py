@@ -130,7 +130,31 @@ def _fill(value: Any, text: str, path: str = "") -> Any:
 
 #: Answers that are words from a list, dates, amounts, or names that other answers refer to.
 _FIXED = frozenset(
-    ["kind", "decision", "state", "frequency", "basis", "tax", "pricing", "view", "profile", "ownership", "licence_kind", "id", "carried_by", "included_in", "currency", "key", "gpu", "chosen", "product", "version", "name", "quantity", "unit_price"]
+    [
+        "kind",
+        "decision",
+        "state",
+        "frequency",
+        "basis",
+        "tax",
+        "pricing",
+        "view",
+        "profile",
+        "ownership",
+        "licence_kind",
+        "id",
+        "carried_by",
+        "included_in",
+        "currency",
+        "key",
+        "gpu",
+        "chosen",
+        "product",
+        "version",
+        "name",
+        "quantity",
+        "unit_price",
+    ]
 )
 
 
