@@ -11,12 +11,10 @@ from probes.machine import Gpu, Machine
 from probes.models import ModelFacts
 from probes.smoke.result import Point, SmokeResult
 from wizard.answers import Model
+from wizard.machine import PLAN
 from wizard.selection import Selection
 
 Qualifier = Literal["pipeline only", "other hardware"]
-
-#: The source of every reading of a machine that will be bought.
-_PLAN = "plan"
 
 
 def same_name(a: str, b: str) -> bool:
@@ -31,7 +29,7 @@ def usable_gpus(machine: Machine) -> tuple[Gpu, ...]:
 
 def is_planned(machine: Machine) -> bool:
     """Whether the machine is one that will be bought: its readings are the catalogue's."""
-    return any(gpu.name.source == _PLAN for gpu in machine.gpus)
+    return any(gpu.name.source == PLAN for gpu in machine.gpus)
 
 
 def carried_model(selection: Selection) -> tuple[int, Model, ModelFacts | None] | None:
