@@ -18,8 +18,8 @@ from wizard.errors import UsageError
 
 #: The source of every reading of a machine that will be bought.
 PLAN = "plan"
-#: The source of a reading that the catalogue gave for a machine that is there.
-CATALOGUE = "catalogue:gpus"
+#: How the source of a reading begins that the catalogue gave for a machine that is there; its confidence follows.
+CATALOGUE = "catalogue:"
 #: From this share on, the computed bandwidth and the catalogue's disagree.
 BANDWIDTH_TOLERANCE = 0.05
 _MOST_GPUS = 1024
@@ -50,7 +50,7 @@ def enriched(machine: Machine) -> Machine:
     for gpu in machine.gpus:
         row = gpu_row(gpu.name.value, gpu.memory_total_bytes.value)
         if row is not None and not gpu.memory_bandwidth_gb_s.known and gpu.memory_kind != "partition" and gpu.usable:
-            reading = Reading[float](value=row.memory_bandwidth_gb_s, source=CATALOGUE)
+            reading = Reading[float](value=row.memory_bandwidth_gb_s, source=f"{CATALOGUE}{row.confidence}")
             found.append(gpu.model_copy(update={"memory_bandwidth_gb_s": reading}))
             continue
         found.append(gpu)
@@ -61,7 +61,7 @@ def enriched(machine: Machine) -> Machine:
 
 def _disagreement(gpu: Gpu, row: GpuRow) -> Problem | None:
     computed, listed = gpu.memory_bandwidth_gb_s, row.memory_bandwidth_gb_s
-    if computed.value is None or computed.source == CATALOGUE:
+    if computed.value is None or computed.source.startswith(CATALOGUE):
         return None
     if abs(computed.value - listed) <= BANDWIDTH_TOLERANCE * listed:
         return None
@@ -76,7 +76,11 @@ def _disagreement(gpu: Gpu, row: GpuRow) -> Problem | None:
 
 def confidence_of(gpu: Gpu, reading: Reading[Any]) -> str | None:
     """Tell how far a figure may be trusted that came from the catalogue; None where it did not."""
-    if reading.value is None or reading.source not in (CATALOGUE, PLAN):
+    if reading.value is None:
+        return None
+    if reading.source.startswith(CATALOGUE):
+        return reading.source.removeprefix(CATALOGUE)
+    if reading.source != PLAN:
         return None
     row = gpu_row(gpu.name.value, gpu.memory_total_bytes.value) or _row_called(gpu.name.value or "")
     return row.confidence if row else None
