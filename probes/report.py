@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC
 from typing import Any
 
-from probes.machine import Gpu, Host, Machine, Problem, RuntimeFound
+from probes.machine import Gpu, Host, Link, Machine, Problem, RuntimeFound
 from probes.reading import Reading, Why
 
 WIDTH = 80

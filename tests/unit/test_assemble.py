@@ -19,7 +19,8 @@ HOST = read_host()
 @pytest.fixture(scope="module")
 def said(fake_nvml: FakeNvml) -> bytes:
     """All that the child says about a machine of two GPUs."""
-    return subprocess.run(_command(set()), env=os.environ | fake_nvml.env("h100x2"), capture_output=True, check=True).stdout
+    command = _command(set())
+    return subprocess.run(command, env=os.environ | fake_nvml.env("h100x2"), capture_output=True, check=True).stdout
 
 
 @settings(max_examples=150, deadline=None)
