@@ -124,7 +124,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Use a newer system, or run vLLM in its container image.",
     ),
     "vgpu": (
-        "GPU {gpu} is a vGPU with a memory profile {text}; clocks, links and power may not be readable.",
+        "GPU {gpu} is a vGPU with a memory profile {text}; clocks, links, power and bandwidth may not be readable.",
         "Plan with the profile's memory; ask whoever runs the host which GPU it is and how it is shared.",
     ),
     "slices_only": (

@@ -1,6 +1,7 @@
 """Shows a machine as plain text of at most 80 columns, for a terminal or a pipe."""
 
 import math
+import re
 import textwrap
 from collections.abc import Iterable, Iterator
 from datetime import UTC
@@ -26,6 +27,17 @@ ABSENT_WORDS: dict[Why, str] = {
     "known_on_delivery": "later",
 }
 """What stands in a column of eight characters for a value that is absent."""
+
+_MEANINGS: dict[Why, str] = {
+    "not_supported": "not reported by this GPU",
+    "no_permission": "not told to this user",
+    "lost": "off the bus",
+    "unknown": "the driver cannot say",
+    "driver_too_old": "the driver does not know the question",
+    "deprecated": "no longer offered",
+    "timeout": "not answered in time",
+    "known_on_delivery": "known on delivery",
+}
 
 _MEMORY_NOTES = {
     "unified": "memory is unified, shared with CPU; internal interconnect",
@@ -110,6 +122,16 @@ def _gpus(machine: Machine) -> Iterator[str]:
             "yes" if gpu.usable else "no",
         )
         yield from _gpu_notes(gpu)
+    yield from _meanings(machine.gpus)
+
+
+def _meanings(gpus: Iterable[Gpu]) -> Iterator[str]:
+    """Explain the words that stand for absent values in the rows."""
+    shown = ("memory_total_bytes", "memory_free_bytes", "compute_capability", "memory_bandwidth_gb_s", "power_limit_w")
+    whys = [getattr(gpu, name).why for gpu in gpus for name in ("name", *shown)]
+    texts = [f"{ABSENT_WORDS[why]}: {_MEANINGS[why]}" for why in dict.fromkeys(whys) if why in _MEANINGS]
+    if texts:
+        yield from textwrap.wrap("; ".join(texts), WIDTH, initial_indent="    ", subsequent_indent="    ")
 
 
 def _row(index: str, name: str, *cells: str) -> str:
@@ -226,6 +248,13 @@ def _runtimes(runtimes: Iterable[RuntimeFound]) -> list[str]:
 
 
 def _problems(problems: Iterable[Problem]) -> Iterator[str]:
+    """Say each problem once, also where several GPUs have it."""
+    alike: dict[tuple[str, str, str], list[Problem]] = {}
     for problem in problems:
-        yield from _wrapped("Problem", problem.message)
-        yield from _wrapped("", f"→ {problem.advice}")
+        number = rf"\b{problem.gpu}\b"
+        message, advice = (re.sub(number, "#", text) for text in (problem.message, problem.advice))
+        alike.setdefault((problem.code, message, advice), []).append(problem)
+    for first, *others in alike.values():
+        also = ", ".join(str(problem.gpu) for problem in others)
+        yield from _wrapped("Problem", first.message + (f" The same holds for GPU {also}." if also else ""))
+        yield from _wrapped("", f"→ {first.advice}")
