@@ -22,8 +22,10 @@ _SOMETHING_ELSE = {"NotAModel": 1}
 
 
 @pytest.fixture(autouse=True)
-def _nothing_on_the_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _nothing_on_the_path_and_nothing_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The environment that runs the tests may hold a vLLM itself."""
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    monkeypatch.setattr("sys.path", [entry for entry in sys.path if not [*Path(entry or ".").glob("vllm*.dist-info")]])
 
 
 class Environment:
