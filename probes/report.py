@@ -216,9 +216,9 @@ def _shell(machine: Machine) -> list[str]:
         return []
     seen = shell.visible_slices.value or shell.visible_gpus.value
     words = "not known" if seen is None else ", ".join(map(str, seen)) or "nothing"
-    return _wrapped(
-        "Shell", f"visible to this shell: {words} (CUDA_VISIBLE_DEVICES={shell.cuda_visible_devices.value})"
-    )
+    which = "the shell of the recording" if machine.recorded else "this shell"
+    raw = shell.cuda_visible_devices.value
+    return _wrapped("Shell", f"visible to {which}: {words} (CUDA_VISIBLE_DEVICES={raw})")
 
 
 def _host(host: Host) -> list[str]:

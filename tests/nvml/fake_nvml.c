@@ -444,7 +444,7 @@ int nvmlDeviceGetDeviceHandleFromMigDeviceHandle(Device *d, Device **parent) {
 /* CUDA's own library is a link to this file: what its initialisation answers. */
 int cuInit(u32 flags) {
     (void)flags;
-    if (!line_count) read_scenario();
+    ENTER("cuInit", -1);
     const char *code = get("driver.cuda_init");
     return code ? atoi(code) : 0;
 }

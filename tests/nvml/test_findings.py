@@ -45,6 +45,15 @@ def test_cuda_that_starts_is_no_problem(probe: Probe) -> None:
     assert probe("h100x2").driver.cuda_start.value == "ok"
 
 
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [({"delay_ms": {"cuInit": 600_000}}, "probe_timeout"), ({"crash": {"cuInit": 1}}, "probe_crashed")],
+)
+def test_cuda_that_hangs_or_crashes_takes_no_gpu_away(probe: Probe, fault: dict[str, Any], code: str) -> None:
+    machine = probe("h100x2", timeout_s=2, faults=fault)
+    assert ([gpu.usable for gpu in machine.gpus], said(machine, code).gpu) == ([True, True], None)
+
+
 def test_a_shell_that_hides_every_gpu_is_no_fault_of_cuda(probe: Probe, monkeypatch: pytest.MonkeyPatch) -> None:
     def read() -> Machine:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
