@@ -8,6 +8,7 @@ from typing import Any
 
 from probes.child import Event, Walked
 from probes.driver_files import library_elsewhere, numa_node
+from probes.findings import mixes_up_processes
 from probes.machine import Driver, Gpu, Host, Link, Problem
 from probes.problems import problem
 
@@ -68,7 +69,7 @@ def assemble(walked: Walked, host: Host, root: Path = Path("/")) -> GpuSide:
     ]
     indices = sorted({*range(heard.count or 0), *heard.gpus, *heard.no_handle})
     gpus = tuple(_gpu(index, heard, stopped, host, root, problems) for index in indices)
-    return GpuSide(_driver(heard, host, stopped), gpus, _links(heard), tuple(problems))
+    return GpuSide(_driver(heard, host, stopped), gpus, _links(heard, gpus), tuple(problems))
 
 
 def _sort(events: list[Event]) -> _Heard:
@@ -191,7 +192,7 @@ def _gpu(
     kind = _memory_kind(readings, mig)
     if kind == "unified":
         readings |= _unified(readings, host)
-    if _unreliable_processes(heard.driver.get("version", {}).get("value")):
+    if mixes_up_processes(heard.driver.get("version", {}).get("value")):
         readings["process_memory_bytes"] = {"why": "unknown", "source": "nvml:unreliable in this driver"}
     bandwidth = _bandwidth(readings, absent)
     if bus_id := readings.get("pci_bus_id", absent).get("value"):
@@ -248,12 +249,6 @@ def _unified(readings: dict[str, Any], host: Host) -> dict[str, Any]:
         changed["memory_total_bytes"] = host.memory_total_bytes.model_dump()
         changed["memory_free_bytes"] = host.memory_available_bytes.model_dump()
     return changed
-
-
-def _unreliable_processes(version: str | None) -> bool:
-    """Whether this driver mixes up the numbers of a process: 535.43 up to 535.98."""
-    match = re.match(r"535\.(\d+)", version or "")
-    return match is not None and 43 <= int(match[1]) < 104
 
 
 def _bandwidth(readings: dict[str, Any], absent: dict[str, Any]) -> dict[str, Any]:
@@ -313,11 +308,24 @@ def _blocking(index: int, events: dict[str, Event], no_handle: Event | None, mig
     return None
 
 
-def _links(heard: _Heard) -> tuple[Link, ...]:
-    return tuple(_link(a, b, event) for (a, b), event in sorted(heard.links.items()))
+#: GB/s of one PCIe lane in one direction by generation: the rate in GT/s times its encoding / 8 (PCI-SIG, base
+#: specifications 1.0 to 6.0).
+_PCIE_LANE_GB_S = {1: 0.25, 2: 0.5, 3: 0.985, 4: 1.969, 5: 3.938, 6: 7.563}
 
 
-def _link(a: int, b: int, event: Event) -> Link:
+def _links(heard: _Heard, gpus: tuple[Gpu, ...]) -> tuple[Link, ...]:
+    rates = {gpu.index: _pcie_gb_s(gpu) for gpu in gpus}
+    return tuple(_link(a, b, event, (rates.get(a), rates.get(b))) for (a, b), event in sorted(heard.links.items()))
+
+
+def _pcie_gb_s(gpu: Gpu) -> float | None:
+    """What the GPU's own PCIe link can carry in one direction; the generation in use drops when it is idle."""
+    lane = _PCIE_LANE_GB_S.get(gpu.pcie_gen_max.value or 0)
+    width = gpu.pcie_width_current.value
+    return round(lane * width, 3) if lane and width else None
+
+
+def _link(a: int, b: int, event: Event, pcie_gb_s: tuple[float | None, float | None]) -> Link:
     peer = _reading(event["peer_access"])
     more = {name: _reading(event[name]) for name in ("peer_write", "peer_atomics")}
     base: dict[str, Any] = {"a": a, "b": b, "peer_access": peer, **more}
@@ -332,4 +340,6 @@ def _link(a: int, b: int, event: Event) -> Link:
             }
         )
     level = event["level"]
-    return Link.model_validate(base | {"kind": "pcie" if level else "unknown", "level": level or "unknown"})
+    narrower = None if not level or None in pcie_gb_s else min(rate for rate in pcie_gb_s if rate)
+    kind = "pcie" if level else "unknown"
+    return Link.model_validate(base | {"kind": kind, "level": level or "unknown", "gb_s": narrower})

@@ -41,6 +41,11 @@ def findings(
     return tuple(found)
 
 
+def mixes_up_processes(version: str | None) -> bool:
+    """Whether this driver changed the structure of a process without a new version number: 535.43 to 535.98."""
+    return (535, 43) <= (_number(version, 2) or (0, 0)) < (535, 104)
+
+
 def _several(gpus: Sequence[Gpu]) -> Iterator[Problem]:
     """Say how many GPUs could not be read, where others could."""
     unread = [gpu for gpu in gpus if not gpu.usable and gpu.name.value is None]
@@ -143,9 +148,7 @@ def _host(driver: Driver, gpus: Sequence[Gpu], host: Host) -> Iterator[Problem]:
         yield problem("wsl")
     if host.jetson.known and gpus:
         yield problem("jetson", model=host.jetson.value)
-    version = _number(driver.version.value, 3)
-    # Drivers 535.43 to 535.98 changed the structure of a process without a new version number.
-    if version and (535, 43) <= version[:2] < (535, 104):
+    if mixes_up_processes(driver.version.value):
         yield problem("process_memory_unreliable", found=driver.version.value)
     if driver.confidential_computing.value:
         yield problem("confidential_computing")

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from probes.reading import Reading, Why
+from probes.reading import PLAN, Reading, Why
 
 MemoryKind = Literal["dedicated", "unified", "partition", "profile"]
 """`dedicated`: the card's own, also where nothing says otherwise. `unified`: shared with the CPU.
@@ -151,8 +151,9 @@ class Link(_Fact):
     """How two GPUs (by NVML index) reach each other.
 
     `level` is `NV<links>` for NVLink, else the PCIe path in the words of `nvidia-smi topo`: `internal`,
-    `PIX`, `PXB`, `PHB`, `NODE`, `SYS`, or `unknown`. `gb_s` is the raw sum of the links in one direction,
-    null where it is not known; vendors advertise a little less.
+    `PIX`, `PXB`, `PHB`, `NODE`, `SYS`, or `unknown`. `gb_s` is the raw sum of the NVLinks in one direction
+    (vendors advertise a little less), on PCIe what the narrower of the two GPUs' links can carry at most, and
+    null where it is not known.
     """
 
     a: int
@@ -252,3 +253,8 @@ class Machine(_Fact):
     shell: Shell = Shell()
     runtimes: tuple[RuntimeFound, ...]
     problems: tuple[Problem, ...]
+
+    @property
+    def planned(self) -> bool:
+        """Whether the machine will be bought: the catalogue described it and nothing was read from it."""
+        return any(gpu.name.source == PLAN for gpu in self.gpus)

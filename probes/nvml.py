@@ -65,7 +65,7 @@ class Walk:
                     Ask("nvmlSystemGetCudaDriverVersion", convert=cuda_version),
                 ),
             ),
-            ("branch", (Ask("nvmlSystemGetDriverBranch", convert=lambda info: info.branch.decode(errors="replace")),)),
+            ("branch", (Ask("nvmlSystemGetDriverBranch", convert=lambda info: info.branch),)),
             (
                 "confidential_computing",
                 (Ask("nvmlSystemGetConfComputeState", convert=lambda state: bool(state.ccFeature)),),

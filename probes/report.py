@@ -62,20 +62,15 @@ def machine_table(machine: Machine) -> str:
     Memory is in GiB (1024^3 bytes), bandwidth in GB/s (10^9 bytes), power in watts. Absent values are words.
     """
     lines = [*_what_it_is(machine), *_gpus(machine), *_links(machine), *_shell(machine), *_host(machine.host)]
-    if not is_planned(machine):
+    if not machine.planned:
         lines += _runtimes(machine.runtimes)
     lines += _problems(machine.problems)
     return "".join(f"{_printable(line)}\n" for line in lines)
 
 
-def is_planned(machine: Machine) -> bool:
-    """Whether the machine will be bought: the catalogue described it and nothing was read."""
-    return any(gpu.name.source == "plan" for gpu in machine.gpus)
-
-
 def _what_it_is(machine: Machine) -> list[str]:
     """Mark a machine that is not this computer."""
-    if is_planned(machine):
+    if machine.planned:
         return _wrapped("Machine", "WILL BE BOUGHT: figures from the catalogue, nothing was read from it")
     if any(gpu.name.source == "simulated" for gpu in machine.gpus):
         return _wrapped("Machine", "SIMULATED: no real one")
@@ -189,10 +184,11 @@ def _legend(links: Iterable[Link]) -> str:
     texts: list[str] = []
     blocked = False
     for link in links:
-        speed = "" if link.gb_s is None else f", {link.gb_s:.0f} GB/s raw each way"
+        sort = "raw" if link.kind == "nvlink" else "at most"
+        speed = "" if link.gb_s is None else f", {link.gb_s:.0f} GB/s {sort} each way"
         word = _path(link)
         blocked = blocked or word.endswith("!")
-        what = f"NVLink{speed}" if link.kind == "nvlink" else _PATHS.get(link.level, link.level)
+        what = f"NVLink{speed}" if link.kind == "nvlink" else f"{_PATHS.get(link.level, link.level)}{speed}"
         texts.append(f"{word.rstrip('!')}: {what}")
     return "; ".join([*dict.fromkeys(texts), *(["!: no access to each other's memory"] if blocked else [])])
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from probes.machine import Gpu, Machine
 from wizard.answers import Answers
-from wizard.machine import PLAN
 from wizard.provenance import Layer, Origin
 
 
@@ -43,7 +42,7 @@ def _machine_words(machine: Machine | None) -> str:
     """What is to be said of every value that was taken from a machine which is not this one."""
     if machine is None:
         return ""
-    if any(gpu.name.source == PLAN for gpu in machine.gpus):
+    if machine.planned:
         return " (a machine that will be bought, from the catalogue)"
     return " (a recorded machine)" if machine.recorded else ""
 

@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from probes.machine import Gpu, Host, Machine, Problem
-from probes.reading import Reading
+from probes.reading import PLAN, Reading
 from wizard import __version__
 from wizard.catalogue.loader import gpu_row, gpus
 from wizard.catalogue.rows import GpuRow
 from wizard.errors import UsageError
 
-#: The source of every reading of a machine that will be bought.
-PLAN = "plan"
 #: How the source of a reading begins that the catalogue gave for a machine that is there; its confidence follows.
 CATALOGUE = "catalogue:"
 #: From this share on, the computed bandwidth and the catalogue's disagree.

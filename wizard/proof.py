@@ -11,7 +11,6 @@ from probes.machine import Gpu, Machine
 from probes.models import ModelFacts
 from probes.smoke.result import Point, SmokeResult
 from wizard.answers import Model
-from wizard.machine import PLAN
 from wizard.selection import Selection
 
 Qualifier = Literal["pipeline only", "other hardware"]
@@ -29,7 +28,7 @@ def usable_gpus(machine: Machine) -> tuple[Gpu, ...]:
 
 def is_planned(machine: Machine) -> bool:
     """Whether the machine is one that will be bought: its readings are the catalogue's."""
-    return any(gpu.name.source == PLAN for gpu in machine.gpus)
+    return machine.planned
 
 
 def carried_model(selection: Selection) -> tuple[int, Model, ModelFacts | None] | None:
