@@ -18,9 +18,13 @@ _REMEDY = "Record the machine again with selwiz probe --record FILE."
 
 def recorded_text(machine: Machine) -> str:
     """Return the machine as the text of a machine file; the user's home stands there as `~`."""
-    runtimes = tuple(_without_home(runtime) for runtime in machine.runtimes)
-    kept = machine.model_copy(update={"recorded": True, "runtimes": runtimes})
+    kept = without_home(machine).model_copy(update={"recorded": True})
     return kept.model_dump_json(indent=2) + "\n"
+
+
+def without_home(machine: Machine) -> Machine:
+    """The machine as it may be handed on: the user's home stands in it as `~`."""
+    return machine.model_copy(update={"runtimes": tuple(_without_home(runtime) for runtime in machine.runtimes)})
 
 
 def read_machine_file(file: Path) -> Machine:

@@ -2,6 +2,7 @@
 
 import datetime
 
+from probes.recorded import without_home
 from probes.smoke.result import SmokeResult
 from wizard import __version__
 from wizard.budget import engine_line, runtime_line
@@ -31,7 +32,7 @@ def assemble(
         answers=answers,
         origins=gathered.origins,
         models=gathered.models,
-        machine=gathered.machine,
+        machine=without_home(gathered.machine) if gathered.machine else None,
         launch=launch(answers),
         smoke=smoke,
         engine_line=engine_line(answers.budget.engine),

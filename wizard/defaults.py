@@ -48,7 +48,11 @@ def _machine_words(machine: Machine | None) -> str:
 
 
 def _usable(machine: Machine | None) -> list[Gpu]:
-    return [gpu for gpu in machine.gpus if gpu.usable] if machine else []
+    """The GPUs that a runtime started from this shell could use."""
+    if machine is None:
+        return []
+    visible = machine.shell.visible_gpus.value
+    return [gpu for gpu in machine.gpus if gpu.usable and (visible is None or gpu.index in visible)]
 
 
 def _gpu_name(_: Answers, machine: Machine | None) -> str | None:
