@@ -205,17 +205,24 @@ def _in_use(names: set[str]) -> set[str]:
     return used
 
 
+def unused_segments(before: Iterable[str]) -> tuple[str, ...]:
+    """Return segments newer than `before` that belong to this user and that no process uses."""
+    known = set(before)
+    names = set()
+    for name in shm_names():
+        with contextlib.suppress(OSError):
+            if name not in known and name.startswith(SHM_PREFIXES) and (SHM / name).stat().st_uid == os.getuid():
+                names.add(name)
+    return tuple(sorted(names - _in_use(names))) if names else ()
+
+
 def remove_new_segments(before: Iterable[str]) -> tuple[str, ...]:
     """Remove segments newer than `before` that belong to this user and nobody uses; return their names."""
-    known = set(before)
-    candidates = {name for name in shm_names() if name not in known and name.startswith(SHM_PREFIXES)}
     removed = []
-    for name in sorted(candidates - _in_use(candidates) if candidates else candidates):
+    for name in unused_segments(before):
         with contextlib.suppress(OSError):
-            path = SHM / name
-            if path.stat().st_uid == os.getuid():
-                path.unlink()
-                removed.append(name)
+            (SHM / name).unlink()
+            removed.append(name)
     return tuple(removed)
 
 

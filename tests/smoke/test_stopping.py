@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from probes.smoke.plan import VllmTool
-from probes.smoke.processes import RunFile, end_leftovers, leftovers, ours, read_run_file, shm_names
+from probes.smoke.processes import RunFile, end_leftovers, leftovers, ours, read_run_file, unused_segments
 
 pytestmark = pytest.mark.vllm
 
@@ -73,9 +73,7 @@ class Driven:
         processes = tuple(process.pid for process in ours(self.run.run_id, self.run.sessions))
         folders = tuple(path for path in [Path(self.run.folder or "")] if path.exists())
         files = tuple((self.folder / "state").iterdir())
-        segments = tuple(
-            name for name in shm_names() if name not in self.run.shm_before and name.startswith(("psm_", "sem.mp-"))
-        )
+        segments = unused_segments(self.run.shm_before)  # those of another run beside this one are in use
         return (*processes, *folders, *files, *segments)
 
 
