@@ -55,6 +55,7 @@ class Driven:
             if until in line:
                 break
         else:
+            self.finish()
             pytest.fail("the smoke ended before " + until + ": " + "".join(self.told[-3:]))
         run_files = list((folder / "state").glob("*.json"))
         content = read_run_file(run_files[0])
