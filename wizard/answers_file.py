@@ -120,6 +120,23 @@ def merge(layers: list[Layer]) -> Merged:
     return merged
 
 
+def overlay(layers: list[Layer]) -> Merged:
+    """Merge answers files of which a later one wins; rows keep the places that the first file gave them."""
+    merged = Merged(tree={}, origins={})
+    for layer in layers:
+        _merge_table(merged.tree, layer.tree, "", "", layer, merged.origins, None)
+    return merged
+
+
+def problems_of(tree: Tree) -> list[Problem]:
+    """Every value of the tree that cannot be used; an empty list for answers that are good."""
+    try:
+        validate(Merged(tree=tree, origins={}))
+    except InvalidAnswersError as error:
+        return error.problems
+    return []
+
+
 def validate(merged: Merged) -> Answers:
     """Check all answers at once; raises `InvalidAnswersError` with every value that cannot be used."""
     problems = [*_reserved_names(merged), *_secrets(merged)]
@@ -149,9 +166,12 @@ def _merge_table(
     at: str,
     layer: Layer,
     origins: dict[str, Origin],
-    problems: list[Problem],
+    problems: list[Problem] | None,
 ) -> None:
-    """Merge `tree` into `into`. `path` is the place without row numbers, `at` the same place with them."""
+    """Merge `tree` into `into`. `path` is the place without row numbers, `at` the same place with them.
+
+    A value that stands already is a problem, or gives way where `problems` is None.
+    """
     for name, value in tree.items():
         here, there = _join(path, name), _join(at, name)
         if isinstance(value, dict):
@@ -164,7 +184,7 @@ def _merge_table(
             if isinstance(mine, list):
                 _merge_rows(mine, value, here, there, layer, origins, problems)
                 continue
-        if name not in into:
+        if name not in into or problems is None:
             into[name] = value
             origins[there] = Origin(layer="answers", detail=layer.name, author=layer.author, raw=_raw(value))
         elif into[name] != value or type(into[name]) is not type(value):
@@ -179,7 +199,7 @@ def _merge_rows(
     at: str,
     layer: Layer,
     origins: dict[str, Origin],
-    problems: list[Problem],
+    problems: list[Problem] | None,
 ) -> None:
     identity = _ROW_IDENTITY.get(path, _ROW_IDENTITY_ELSEWHERE)
     earlier = {row[identity]: index for index, row in enumerate(into) if isinstance(row.get(identity), str)}
