@@ -23,10 +23,10 @@ def findings_words(here: Sequence[Finding], everywhere: Sequence[Finding], probl
     """The line about findings below the questions; the gravest one of this screen is said in full."""
     if problem:
         return f"Cannot be checked: {printable(problem)}"
-    whole = f"Whole project: {counted(everywhere)} (F6)"
+    whole = f"Findings: {counted(everywhere)} (F6)."
     if not here:
-        return f"Findings here: none.   {whole}"
-    return f"{here[0].severity} {here[0].rule}: {printable(here[0].message)}   {whole}"
+        return f"{whole}   Here: none."
+    return f"{whole}   Here: {here[0].severity} {here[0].rule} {printable(here[0].message)}"
 
 
 def finding_line(finding: Finding) -> str:
@@ -95,7 +95,7 @@ def machine_summary(machine: Machine, seconds: float) -> str:
     for (name, memory, state), numbers in groups.items():
         lines.append(f"  GPU {','.join(numbers):<8} {name:<28} {memory:<24} {state}")
     if not machine.gpus:
-        lines.append("  GPU          none found; every question still works, hardware is then not measured")
+        lines.append("  GPU          none found; every question still works")
     lines += [f"  vLLM         {found.version}, {found.build} build" for found in machine.runtimes[:2]]
     if not machine.runtimes:
         lines.append("  vLLM         none found; name it with --vllm PATH, or the smoke is left out")

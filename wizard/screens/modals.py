@@ -72,6 +72,7 @@ class UnknownScreen(ModalScreen[WayOut | None]):
                 Option(f"d  Take the default: {self._default or 'there is none for this question'}"),
                 Option(f"n  Leave it open: {self._consequence}"),
                 markup=False,
+                compact=True,
             )
             yield Static("Ask whom, and until when (both for k)", markup=False)
             yield Input(self._asked, placeholder="name or post, such as Ops lead", compact=True, id="name")
@@ -149,7 +150,7 @@ class ChoiceScreen(ModalScreen[int | None]):
             if self._text:
                 with VerticalScroll(can_focus=False, classes="text"):
                     yield Static(self._text, markup=False)
-            yield OptionList(*(Option(choice) for choice in self._choices), markup=False)
+            yield OptionList(*(Option(choice) for choice in self._choices), markup=False, compact=True)
 
     def on_mount(self) -> None:
         """The list has the focus, a long text does not."""

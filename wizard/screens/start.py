@@ -50,7 +50,7 @@ class StartScreen(Screen[None]):
         yield OptionList(*(Option(line) for line in self.lines()), markup=False, compact=True)
         yield KeyBar(f3="", f4="", f6="")
         yield Static(
-            "Nothing is downloaded, started or sent before you have seen the exact command and said yes.",
+            "Nothing is downloaded, started or sent before you saw it and said yes.",
             id="promise",
             markup=False,
         )
@@ -76,10 +76,10 @@ class StartScreen(Screen[None]):
         """The ways in, numbered."""
         lines = [_session_line(saved) for saved in self.saved]
         lines += [
-            "New selection, short     9 questions, about 4 minutes; the rest marked default or open",
-            "New selection, full      every question in 11 steps, most may stay open",
-            "Open                     an answers file, such as one from `selwiz answers --example`",
-            "This machine             everything that was read, and what is wrong with it",
+            "New selection, short   9 questions, about 4 minutes, the rest stays open",
+            "New selection, full    every question in 11 steps, most may stay open",
+            "Open an answers file   `selwiz answers --example -o x.toml` makes one",
+            "This machine           everything that was read, and what is wrong",
         ]
         return [f"{number}  {line}" for number, line in enumerate(lines, 1)]
 

@@ -52,7 +52,7 @@ class StepScreen(Page):
     StepScreen .keys { height: 1; color: $text-muted; }
     StepScreen RowsList { height: auto; max-height: 14; border: none; padding: 0; }
     StepScreen #hint { height: 2; padding: 0 1; color: $text-muted; }
-    StepScreen #findings { height: 1; padding: 0 1; }
+    StepScreen #findings { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
     StepScreen.-narrow WhyPanel { display: none; }
     StepScreen.-wide #hint { display: none; }
     """
@@ -189,7 +189,7 @@ class StepScreen(Page):
         lines = self._lines()
         self.query_one(WhyPanel).say(lines)
         if self.focused_key is None:
-            self.query_one("#hint", Static).update("F1 says more.")
+            self.query_one("#hint", Static).update("\n".join([*lines[2:3], "F1 says more"]))
             return
         place = self.wizard.session.place(self.focused_key)
         unit = f" [{place.question.unit}]" if place.question.unit else ""

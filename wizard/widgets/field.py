@@ -21,6 +21,8 @@ LONGEST_DRAWN = 5_000
 class TextField(Input):
     """A field of one line. Pasted lines become one, so that nothing of a paste is lost."""
 
+    DEFAULT_CSS = "TextField { width: 1fr; background: $boost; }"
+
     def __init__(self, place: Place) -> None:
         # A blinking cursor is a stream of redraws over a slow line.
         super().__init__(
