@@ -7,6 +7,11 @@ import pytest
 pytest_plugins = ["tests.nvml.plugin"]  # the fixtures `fake_nvml` and `probe`
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--update-golden` writes the golden documents anew; read what changed before committing it."""
+    parser.addoption("--update-golden", action="store_true", help="write the golden documents anew")
+
+
 @pytest.fixture(autouse=True)
 def _own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is read from or written to the real state and cache folders."""

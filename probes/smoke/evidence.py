@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from pathlib import Path
@@ -21,7 +22,8 @@ def write_atomically(path: Path, data: bytes) -> None:
             os.fsync(stream.fileno())
         temporary.replace(path)
     except OSError as problem:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink()
         raise CannotWriteEvidence(
             f"{path} cannot be written: {problem.strerror or problem}",
             "name another folder with --out, or free some space",

@@ -59,15 +59,15 @@ class PlainLines(Silent):
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream if stream is not None else sys.stderr
         self._told: tuple[str, int] = ("", 0)
+        self._pipeline_only = False
 
     def _say(self, text: str) -> None:
         self._stream.write(text + "\n")
         self._stream.flush()
 
     def on_plan(self, plan: SmokePlan) -> None:
-        """Write the plan's description."""
-        for line in plan.description:
-            self._say(line)
+        """Say nothing: the plan was shown and confirmed before; only what it may prove is kept."""
+        self._pipeline_only = plan.request.mode == "tiny"
 
     def on_phase(self, phase: str, detail: str, elapsed_s: float) -> None:
         """Write the phase with the time since the start."""
@@ -83,14 +83,14 @@ class PlainLines(Silent):
             self._say(f"          {name}: {done} of {total}")
 
     def on_point(self, point: Point) -> None:
-        """Write the medians and the verdicts."""
+        """Write the medians and the verdicts; a stand-in's numbers are no verdict on the selection."""
         ttft, tpot = point.ttft_ms.p50, point.tpot_ms.p50
         medians = ", ".join(
             f"{name} {value:.1f} ms" for name, value in (("TTFT", ttft), ("TPOT", tpot)) if value is not None
         )
         self._say(f"          {point.kind}: {point.completed} of {point.requests} done, median {medians}")
         for ceiling in point.ceilings:
-            word = ceiling.verdict.replace("_", " ")
+            word = "pipeline only, no verdict" if self._pipeline_only else ceiling.verdict.replace("_", " ")
             self._say(
                 f"          {ceiling.metric} p{ceiling.percentile:g} <= {ceiling.limit:g}: "
                 f"{ceiling.over} of {ceiling.n} over, {word}"

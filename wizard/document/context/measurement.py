@@ -77,7 +77,7 @@ def measurement(selection: Selection) -> Context:
         "attribution": claims.ATTRIBUTION if smoke.mode == "endpoint" else None,
         "hardware_words": _hardware_words(selection),
         "memory_of": "of the CPU process" if smoke.runtime.build == "cpu" else "per GPU",
-        "strategies_note": _STAND_IN if qualifier(selection) == "pipeline only" else "",
+        "strategies_note": _STAND_IN if qualifier(selection) == "pipeline only" else None,
         "scopes": [f"{run.id}, {_STATES[run.point.kind]}: {claims.scope(run.point, where)}" for run in asked],
         "closed_loop": claims.closed_loop(found[0].point.concurrency),
         "conditions": _conditions(smoke, found),
