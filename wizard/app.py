@@ -244,7 +244,7 @@ class WizardApp(Working):
 
         step = self.steps[self.step_number]
         self.session.step = step.name
-        where = f"[{self.step_number + 1}/{len(self.steps)}] {step.name.capitalize()}"
+        where = f"[{self.step_number + 1}/{len(self.steps)}] {step.name[:1].upper()}{step.name[1:]}"
         self._replace(StepScreen(step, where, more=step.name in self.more, first=first))
 
     def _replace(self, screen: object) -> None:

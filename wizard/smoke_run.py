@@ -151,9 +151,9 @@ def _point_lines(run: SmokeRun) -> list[str]:
             if latency.p50 is None:
                 continue
             p95 = "not claimed" if latency.p95 is None else f"{latency.p95:,.1f}"
-            words = f"  {name[:-3].upper():<6}median {latency.p50:>10,.1f} ms   p95 {p95:>12}"
+            words = f"  {name[:-3].upper():<5}{latency.p50:>9,.1f} ms, p95 {p95}"
             if ceiling is not None:
                 verdict = ceiling.verdict.replace("_", " ")
-                words += f"   ceiling {ceiling.limit:,.0f}: {ceiling.over} of {ceiling.n} over, {verdict}"
+                words += f"; ceiling {ceiling.limit:,.0f}: {ceiling.over} of {ceiling.n} over, {verdict}"
             lines.append(words)
     return lines

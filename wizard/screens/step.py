@@ -50,7 +50,8 @@ class StepScreen(Page):
     StepScreen #body { height: 1fr; margin-top: 1; }
     StepScreen .list-title { height: 1; margin-top: 1; text-style: bold; }
     StepScreen .keys { height: 1; color: $text-muted; }
-    StepScreen RowsList { height: auto; max-height: 14; border: none; padding: 0; }
+    StepScreen RowsList { height: auto; max-height: 14; border: none; padding: 0; text-wrap: nowrap;
+        text-overflow: ellipsis; }
     StepScreen #hint { height: 2; padding: 0 1; color: $text-muted; }
     StepScreen #findings { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
     StepScreen.-narrow WhyPanel { display: none; }

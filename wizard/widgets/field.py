@@ -123,7 +123,7 @@ class QuestionRow(Vertical):
     QuestionRow Horizontal { height: 1; }
     QuestionRow .title { width: 30; }
     QuestionRow .state { width: 15; text-align: right; color: $text-muted; }
-    QuestionRow .problem { height: auto; margin-left: 30; color: $text-error; display: none; }
+    QuestionRow .problem { height: auto; margin-left: 2; color: $text-error; display: none; }
     QuestionRow.-wrong .problem { display: block; }
     QuestionRow.-wrong .state { color: $text-error; text-style: bold; }
     """
