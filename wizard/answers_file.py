@@ -255,6 +255,7 @@ def _plain(error: Any, key: str) -> str:
         "less_than_equal": f"must be {context.get('le')} or less",
         "literal_error": f"must be one of {str(context.get('expected', '')).replace(' or ', ', ')}",
         "string_too_long": f"is longer than {context.get('max_length', 0):,} characters",
+        "too_long": f"is longer than {context.get('max_length', 0):,} characters",
         "string_type": "must be text in quotes",
         "tuple_type": "must be a list",
         "model_type": "must be a table",
@@ -272,7 +273,7 @@ def _plain(error: Any, key: str) -> str:
             "bool": "must be true or false",
             "date": "must be a date such as 2027-01-31",
         }.get(stem, error["msg"])
-    return message if kind in ("model_type", "string_too_long") else f"{message} (given: {_shown(given)})"
+    return message if kind in ("model_type", "string_too_long", "too_long") else f"{message} (given: {_shown(given)})"
 
 
 def _known_keys() -> list[str]:

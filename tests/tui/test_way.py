@@ -53,9 +53,7 @@ async def test_the_short_way_asks_at_most_nine_questions_and_writes_a_document(w
         await settle(pilot)
         await pilot.press("1")
         await settle(pilot, on_step)
-        typed = iter(
-            ["Desk agent", "AI lead", "vLLM", "Qwen/Qwen3-32B-FP8", "16384", "Ops lead", "16", "6144", "256"]
-        )
+        typed = iter(["Desk agent", "AI lead", "vLLM", "Qwen/Qwen3-32B-FP8", "16384", "Ops lead", "16", "6144", "256"])
         for count in (1, 4, 1, 3):
             for _ in range(count):
                 await paste(pilot, next(typed))
@@ -117,7 +115,7 @@ async def test_enter_on_a_finding_goes_to_its_question(opened: WizardApp) -> Non
         await settle(pilot, on_step)
         opened.answer("runtime.layout.tensor_parallel", "3")
         await pilot.press("f6")
-        await settle(pilot, lambda _: any(f.rule == "C1" for f in opened.checked.findings) if opened.checked else False)
+        await settle(pilot, lambda _: opened.checked is not None)
         where = opened.checked.findings[0].where if opened.checked else ""
         await pilot.press("enter")
         await settle(pilot, on_step)
@@ -230,7 +228,7 @@ async def test_control_c_outside_a_field_asks_before_leaving(wizard: WizardApp) 
         assert "Leave selwiz?" in words(wizard)
 
 
-async def test_a_session_is_resumed_at_its_step(tmp_path: Path) -> None:
+async def test_a_session_is_resumed_at_its_step() -> None:
     earlier = Session()
     earlier.set("project.title", "Earlier work")
     earlier.step = "engine need"
@@ -241,7 +239,7 @@ async def test_a_session_is_resumed_at_its_step(tmp_path: Path) -> None:
         assert ("Earlier work" in words(app), app.step_number) == (True, 1)
 
 
-async def test_a_session_of_an_unknown_schema_is_explained_and_left_alone(wizard: WizardApp) -> None:
+async def test_a_session_of_an_unknown_schema_is_explained_and_left_alone() -> None:
     earlier = Session()
     earlier.set("project.title", "From the future")
     earlier.save()

@@ -114,7 +114,7 @@ class StepScreen(Page):
     def commit(self) -> None:
         """Hand over what is typed and not yet taken."""
         for row in self.query(QuestionRow):
-            if isinstance(row.field, TextField) and row.field.value != row.field.shown:
+            if isinstance(row.field, TextField) and row.field.changed:
                 self.wizard.answer(row.place.key, row.field.value)
                 row.field.shown = row.field.value
 

@@ -46,10 +46,10 @@ class TextField(Input):
         self.shown = text
         self.placeholder = placeholder(place)
 
-    def commit(self) -> None:
-        """Say what was typed, if anything was."""
-        if self.value != self.shown:
-            self.post_message(Answered(self.key, self.value))
+    @property
+    def changed(self) -> bool:
+        """Whether something was typed that nobody has taken yet."""
+        return self.value != self.shown
 
 
 class ChoiceField(Widget, can_focus=True):
@@ -73,9 +73,6 @@ class ChoiceField(Widget, can_focus=True):
         """Show what the session holds."""
         self._place = place
         self.refresh()
-
-    def commit(self) -> None:
-        """A choice counts as soon as it is made."""
 
     def action_step(self, by: int) -> None:
         """Choose the next or the previous word."""
@@ -166,13 +163,18 @@ class QuestionRow(Vertical):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter takes the text and goes on."""
         event.stop()
-        self.field.commit()
+        self._take()
         self.screen.focus_next()
 
     def on_input_blurred(self, event: Input.Blurred) -> None:
         """Leaving the field takes the text."""
         event.stop()
-        self.field.commit()
+        self._take()
+
+    def _take(self) -> None:
+        # Posted by the row: a message stops on its way up at the one that sent it, and the row handles the key.
+        if isinstance(self.field, TextField) and self.field.changed:
+            self.post_message(Answered(self.field.key, self.field.value))
 
     def on_descendant_focus(self) -> None:
         """Say where the focus is, so that the reason can stand beside the question."""
