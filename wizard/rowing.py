@@ -7,7 +7,7 @@ from wizard.catalogue.loader import strategies
 from wizard.questions import question_of
 from wizard.screens.modals import ChoiceScreen
 from wizard.screens.step import StepScreen
-from wizard.steps import STRATEGIES, row_step, summary
+from wizard.steps import STRATEGIES, about_list, row_step, summary
 from wizard.typed import printable
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ def lines_about(app: "WizardApp", rows_key: str, index: int | None) -> list[str]
             "What is adopted here must be switched on in section 2 and seen in the run.",
         ]
     count = len(app.session.rows(rows_key))
-    return [f"{count} in this list.", "", "Enter edits a row, a adds one, Delete removes one."]
+    title, why = about_list(rows_key)
+    return [f"{title} ({count})", "", why, "", "Enter edits a row, a adds one, Delete removes one."]
 
 
 def review_entry(app: "WizardApp", index: int | None) -> list[str]:

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from wizard.answers import Answers, Table
 from wizard.answers_file import Tree
-from wizard.questions import SECTIONS, Question, by_key, questions
+from wizard.questions import SECTIONS, Question, by_key, questions, table_type
 
 Decision = Literal["PROJECT", "ENGINE", "RUNTIME", "LINE E", "LINE R", "REVIEW"]
 
@@ -36,31 +37,15 @@ _DECISIONS: dict[str, Decision] = {
     "budget line R": "LINE R",
     "governance": "PROJECT",
 }
-#: Lists whose rows are asked for elsewhere in the program or stand in another section's step.
-_TITLES = {
-    "project.drivers": "Decision drivers",
-    "engine.models": "Models",
-    STRATEGIES: "Strategies",
-    "engine.gates": "Gates",
-    "engine.criteria": "Criteria",
-    "engine.options": "Engine options",
-    "runtime.options": "Runtime options",
-    "budget.engine.items": "Items of line E",
-    "budget.runtime.items": "Items of line R",
-    "governance.approvals": "Approvals",
-    "governance.risks": "Risks",
-    "governance.assumptions": "Assumptions",
-    "governance.open_questions": "Open questions",
-}
 
 
 @dataclass(frozen=True)
 class RowList:
-    """A list of rows on a screen: its key, its title, and the field that names a row."""
+    """A list of rows on a screen: its key, its title, and why it is asked for."""
 
     key: str
     title: str
-    columns: tuple[str, ...]
+    why: str
 
 
 @dataclass(frozen=True)
@@ -89,7 +74,7 @@ def row_step(rows_key: str, index: int | str) -> Step:
     pattern = f"{rows_key}.<id>." if rows_key == STRATEGIES else f"{rows_key}[]."
     at = f"{rows_key}.{index}" if rows_key == STRATEGIES else f"{rows_key}[{index}]"
     asked = [question for question in questions() if question.key.startswith(pattern)]
-    title = _TITLES.get(rows_key, rows_key)
+    title = about_list(rows_key)[0]
     which = str(index) if isinstance(index, str) else f"row {index + 1}"
     return Step(
         name=f"{title}, {which}",
@@ -98,6 +83,16 @@ def row_step(rows_key: str, index: int | str) -> Step:
         advanced=tuple(f"{at}.{q.key.removeprefix(pattern)}" for q in asked if q.advanced),
         lists=(),
     )
+
+
+def about_list(rows_key: str) -> tuple[str, str]:
+    """The title of a list and why it is asked for, as the answer models say it."""
+    table: type[Table] | None = Answers
+    *path, name = rows_key.split(".")
+    for part in path:
+        table = table_type(table.model_fields[part].annotation) if table else None
+    field = table.model_fields.get(name) if table else None
+    return (field.title or rows_key, field.description or "") if field else (rows_key, "")
 
 
 def step_of(key: str, *, short: bool) -> int:
@@ -128,13 +123,13 @@ def summary(rows_key: str, row: Tree) -> str:
 
 def _full(section: str) -> Step:
     plain = [question for question in questions() if question.section == section and not question.repeated]
-    keys = {_list_key(question) for question in questions() if question.section == section and question.repeated}
+    keys = dict.fromkeys(_list_key(q) for q in questions() if q.section == section and q.repeated)
     return Step(
         name=section,
         decision=decision_of(section),
         basic=tuple(question.key for question in plain if not question.advanced),
         advanced=tuple(question.key for question in plain if question.advanced),
-        lists=tuple(RowList(key, _TITLES[key], _columns(key)) for key in _TITLES if key in keys),
+        lists=tuple(RowList(key, *about_list(key)) for key in keys),
     )
 
 

@@ -118,7 +118,7 @@ class QuestionRow(Vertical):
     DEFAULT_CSS = """
     QuestionRow { height: auto; }
     QuestionRow Horizontal { height: 1; }
-    QuestionRow .title { width: 30; }
+    QuestionRow .title { width: 28; }
     QuestionRow .state { width: 15; text-align: right; color: $text-muted; }
     QuestionRow .problem { height: auto; margin-left: 2; color: $text-error; display: none; }
     QuestionRow.-wrong .problem { display: block; }
@@ -143,7 +143,7 @@ class QuestionRow(Vertical):
     def compose(self) -> ComposeResult:
         """Lay the parts out in one line, the problem below."""
         with Horizontal():
-            yield Static(fitted(self.place.question.title, 29), classes="title", markup=False)
+            yield Static(fitted(self.place.question.title, 27), classes="title", markup=False)
             yield self.field
             yield self._state
         yield self._problem

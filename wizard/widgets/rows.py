@@ -53,14 +53,32 @@ class RowsList(OptionList):
 
 def row_lines(rows_key: str, rows: list[Tree]) -> list[str]:
     """One line for each row, or one that says how to add the first."""
-    lines = [f"{number:>3}  {fitted(printable(summary(rows_key, row)), 200)}" for number, row in enumerate(rows, 1)]
+    show = _item_line if rows_key.startswith("budget.") else _plain_line
+    lines = [f"{number:>3}  {show(rows_key, row)}" for number, row in enumerate(rows, 1)]
     return lines or ["     none yet: Enter adds one"]
+
+
+def _plain_line(rows_key: str, row: Tree) -> str:
+    return fitted(printable(summary(rows_key, row)), 200)
+
+
+def _item_line(_: str, row: Tree) -> str:
+    """A row of a budget line: a missing price is said in words and never 0."""
+    name = (
+        f"{fitted(printable(str(row.get('id') or '?')), 4):<5}{fitted(printable(str(row.get('item') or '')), 22):<23}"
+    )
+    if row.get("state") == "not_needed":
+        return f"{name}not needed"
+    if row.get("basis") == "bundled":
+        return f"{name}in the price of {printable(str(row.get('included_in') or 'another item'))}"
+    quantity, price = (printable(str(row.get(field) or "not given")) for field in ("quantity", "unit_price"))
+    return f"{name}{fitted(quantity, 9):>9} x {fitted(price, 10):<11}{printable(str(row.get('frequency') or ''))}"
 
 
 def rows_hint(rows_key: str) -> str:
     """Which keys act on a list."""
     if rows_key == STRATEGIES:
-        return "a adopt   d defer   x reject   Enter gives the reason   Delete takes it back"
+        return "a adopt   d defer   x reject   Enter reason   Delete undo"
     return "a add   Enter edit   Delete remove"
 
 
