@@ -168,7 +168,7 @@ class WizardApp(Working):
     def _commit(self) -> None:
         for screen in self.screen_stack:
             commit = getattr(screen, "commit", None)
-            if commit is not None and screen.is_mounted:
+            if commit is not None and getattr(screen, "ready", False):
                 commit()
 
     def autosave(self) -> None:
@@ -313,10 +313,12 @@ class WizardApp(Working):
         from wizard.screens.step import StepScreen
         from wizard.steps import row_of, row_step, step_of
 
-        self.step_number = step_of(key, short=self.session.short)
-        if self.session.short and key not in self.steps[self.step_number].basic:
+        number = step_of(key, short=self.session.short)
+        if number is None and self.session.short:
+            # The short way does not ask this; from here on the person goes the full way.
             self.session.short = False
-            self.step_number = step_of(key, short=False)
+            number = step_of(key, short=False)
+        self.step_number = number or 0
         step = self.steps[self.step_number]
         question = question_of(key)
         if key in step.advanced:

@@ -44,8 +44,8 @@ class Working(App[int]):
     def refresh_page(self) -> None:
         """Show the state again on the screens that are there."""
         for screen in self.screen_stack:
-            if hasattr(screen, "show") and screen.is_mounted:
-                screen.show()
+            if getattr(screen, "ready", False) and screen.is_running:
+                screen.show()  # type: ignore[attr-defined]
 
     @property
     def smoke_elapsed_s(self) -> float:
@@ -190,9 +190,8 @@ class Working(App[int]):
     def on_smoke_told(self, event: SmokeTold) -> None:
         """Take one event of the running smoke."""
         self.smoke.take(event.what, event.given)
-        screen = self.screen
-        if hasattr(screen, "tick"):
-            screen.show()  # type: ignore[attr-defined]
+        if hasattr(self.screen, "tick"):
+            self.refresh_page()
 
     def on_smoke_ended(self, event: SmokeEnded) -> None:
         """Keep the result, so that the document can use it."""

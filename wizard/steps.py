@@ -95,15 +95,15 @@ def about_list(rows_key: str) -> tuple[str, str]:
     return (field.title or rows_key, field.description or "") if field else (rows_key, "")
 
 
-def step_of(key: str, *, short: bool) -> int:
-    """The number of the step on which a key is asked; the first one if it is asked nowhere."""
+def step_of(key: str, *, short: bool) -> int | None:
+    """The number of the step on which a key is asked; None if it is asked on none."""
     ways = steps(short=short)
     for number, step in enumerate(ways):
         if key in (*step.basic, *step.advanced):
             return number
         if any(key == rows.key or key.startswith((f"{rows.key}[", f"{rows.key}.")) for rows in step.lists):
             return number
-    return 0
+    return None
 
 
 def row_of(key: str) -> tuple[str, int | str] | None:

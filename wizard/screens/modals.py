@@ -125,7 +125,7 @@ class PathScreen(ModalScreen[str | None]):
         """One field."""
         with Vertical():
             yield Static(self._title, markup=False)
-            yield Input(self._value, placeholder=self._hint, id="path")
+            yield Input(self._value, placeholder=self._hint, compact=True, id="path")
             yield Static("Enter takes it   Esc closes", markup=False)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:

@@ -34,6 +34,8 @@ class Page(Screen[None]):
         super().__init__()
         self.frame = Frame(self.DECISION, self.WHERE)
         self.keybar = KeyBar(**self.LABELS)
+        #: Whether the parts are there; a message may come before they are.
+        self.ready = False
 
     @property
     def wizard(self) -> "WizardApp":
@@ -42,11 +44,13 @@ class Page(Screen[None]):
 
     def on_mount(self) -> None:
         """Show the state as it is."""
+        self.ready = True
         self.show()
 
     def on_screen_resume(self) -> None:
         """Show what changed while another screen was in front."""
-        self.show()
+        if self.ready:
+            self.show()
 
     def show(self) -> None:
         """Show the state of the app again; a screen with more to show does more."""

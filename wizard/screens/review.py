@@ -5,9 +5,15 @@ from textual.binding import Binding
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from wizard.questions import question_of
 from wizard.screens.page import Page
 from wizard.typed import printable
 from wizard.views import counted, finding_line, line_block, side_by_side, smoke_words, sources_line
+
+
+def _title(key: str) -> str:
+    question = question_of(key)
+    return question.title if question else key
 
 
 class ReviewScreen(Page):
@@ -22,7 +28,7 @@ class ReviewScreen(Page):
         Binding("c", "colleagues", "questions for colleagues", show=False),
     ]
     DEFAULT_CSS = """
-    ReviewScreen #list { height: 1fr; border: none; padding: 0 1; }
+    ReviewScreen #list { height: 1fr; border: none; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
     ReviewScreen #count { height: 1; padding: 0 1; text-style: bold; margin-top: 1; }
     ReviewScreen #lines { height: 6; padding: 0 1; margin-top: 1; }
     ReviewScreen #grounds { height: 2; padding: 0 1; color: $text-muted; }
@@ -54,7 +60,7 @@ class ReviewScreen(Page):
         super().show()
         session, selection = self.wizard.session, self.wizard.checked
         entries = [
-            (f"text  kept, not used: {key}: {printable(rejected.message)}", key)
+            (f"text  {_title(key)}: {printable(rejected.message)}; kept, not used", key)
             for key, rejected in session.rejected.items()
         ]
         if selection is not None:
@@ -77,14 +83,13 @@ class ReviewScreen(Page):
         runtime.append("  The two lines are never added.")
         self.query_one("#lines", Static).update(side_by_side(engine, runtime, max(self.size.width - 2, 60)))
         self.query_one("#grounds", Static).update(f"{sources_line(selection)}\n{smoke_words(selection)}")
-        status = "proposed" if selection.status == "proposed" else "draft, because something blocks"
-        self.query_one("#keys", Static).update(
-            f"F4 write it (status {status})   p preview   c questions for colleagues"
-        )
+        write = "F4 write it" if selection.status == "proposed" else "F4 write as draft (something blocks)"
+        self.query_one("#keys", Static).update(f"{write}   p preview   c for colleagues")
 
     def on_resize(self) -> None:
         """Another width, other halves."""
-        self.show()
+        if self.ready:
+            self.show()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Go to the question."""

@@ -68,7 +68,8 @@ class SmokeScreen(Page):
 
     def on_resize(self) -> None:
         """Another size, other lines."""
-        self.show()
+        if self.ready:
+            self.show()
 
     def action_start(self) -> None:
         """Start what is shown, or plan it first."""

@@ -40,6 +40,7 @@ class StartScreen(Screen[None]):
         super().__init__()
         self.frame = Frame("PROJECT", f"selwiz {__version__}: one engine decision, one runtime decision, one document")
         self.saved: list[Saved] = listed()[:SHOWN_SESSIONS]
+        self.ready = False
 
     def compose(self) -> ComposeResult:
         """Machine, question, ways in, promise, keys."""
@@ -59,11 +60,13 @@ class StartScreen(Screen[None]):
         """Show what is known of the machine; the list has the focus."""
         self.query_one(OptionList).focus()
         self.query_one(OptionList).highlighted = 0
+        self.ready = True
         self.show()
 
     def on_screen_resume(self) -> None:
         """Show what changed."""
-        self.show()
+        if self.ready:
+            self.show()
 
     def show(self) -> None:
         """Show what is known of the machine now."""

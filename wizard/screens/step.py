@@ -52,7 +52,7 @@ class StepScreen(Page):
     StepScreen .keys { height: 1; color: $text-muted; }
     StepScreen RowsList { height: auto; max-height: 14; border: none; padding: 0; text-wrap: nowrap;
         text-overflow: ellipsis; }
-    StepScreen #hint { height: 2; padding: 0 1; color: $text-muted; }
+    StepScreen #hint { height: 3; padding: 0 1; color: $text-muted; }
     StepScreen #findings { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
     StepScreen.-narrow WhyPanel { display: none; }
     StepScreen.-wide #hint { display: none; }
@@ -195,7 +195,7 @@ class StepScreen(Page):
         place = self.wizard.session.place(self.focused_key)
         unit = f" [{place.question.unit}]" if place.question.unit else ""
         keys = "F2 I do not know" + ("   ← → choose" if isinstance(self.focused, ChoiceField) else "")
-        self.query_one("#hint", Static).update(f"{printable(place.question.why)}{unit}\n{keys}")
+        self.query_one("#hint", Static).update(f"{printable(place.question.why)}{unit}\n{keys}   F1 says more")
 
 
 def step_of_screen(screen: StepScreen) -> int:

@@ -65,7 +65,7 @@ def _plain_line(rows_key: str, row: Tree) -> str:
 def _item_line(_: str, row: Tree) -> str:
     """A row of a budget line: a missing price is said in words and never 0."""
     name = (
-        f"{fitted(printable(str(row.get('id') or '?')), 4):<5}{fitted(printable(str(row.get('item') or '')), 22):<23}"
+        f"{fitted(printable(str(row.get('id') or '?')), 4):<5}{fitted(printable(str(row.get('item') or '')), 26):<27}"
     )
     if row.get("state") == "not_needed":
         return f"{name}not needed"
