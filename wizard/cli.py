@@ -137,8 +137,18 @@ def _vllm_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _machine_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--machine",
+        metavar="WHERE",
+        help="a machine instead of this one: a file of `probe --record`, or plan:NAMExN for one that will be bought",
+    )
+
+
 def _probe(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="as JSON on standard output")
+    parser.add_argument("--record", metavar="FILE", type=Path, help="write the machine to a file for --machine")
+    _machine_option(parser)
     _vllm_option(parser)
     parser.add_argument(
         "--probe-timeout",
@@ -151,6 +161,7 @@ def _probe(parser: argparse.ArgumentParser) -> None:
 
 def _check(parser: argparse.ArgumentParser) -> None:
     _answers_option(parser)
+    _machine_option(parser)
     parser.add_argument("--evidence", metavar="DIR", type=Path, help="folder of an earlier smoke or document")
     parser.add_argument("--json", action="store_true", help="as JSON on standard output")
 
@@ -191,6 +202,7 @@ def _smoke_options(parser: argparse.ArgumentParser) -> None:
 
 def _propose(parser: argparse.ArgumentParser) -> None:
     _answers_option(parser)
+    _machine_option(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="the document; - for standard output")
     parser.add_argument(
         "--evidence", metavar="DIR", type=Path, help="folder of an earlier smoke, whose results are used"
@@ -223,6 +235,7 @@ def _answers(parser: argparse.ArgumentParser) -> None:
 
 def _show(parser: argparse.ArgumentParser) -> None:
     _answers_option(parser)
+    _machine_option(parser)
 
 
 def _date(text: str) -> datetime.date:

@@ -26,14 +26,25 @@ class Default:
 def fill(answers: Answers, origins: dict[str, Origin], machine: Machine | None) -> tuple[Answers, dict[str, Origin]]:
     """Fill what is open from the probe and from defaults; returns the filled answers and all origins."""
     filled = dict(origins)
+    machine_words = _machine_words(machine)
     for default in DEFAULTS:
         if _get(answers, default.key) is not None:
             continue
         value = default.rule(answers, machine)
         if value is not None:
             answers = _set(answers, default.key.split("."), value)
-            filled[default.key] = Origin(layer=default.layer, detail=default.source)
+            detail = default.source + (machine_words if default.layer == "probe" else "")
+            filled[default.key] = Origin(layer=default.layer, detail=detail)
     return answers, filled
+
+
+def _machine_words(machine: Machine | None) -> str:
+    """What is to be said of every value that was taken from a machine which is not this one."""
+    if machine is None:
+        return ""
+    if machine.planned:
+        return " (a machine that will be bought, from the catalogue)"
+    return " (a recorded machine)" if machine.recorded else ""
 
 
 def _usable(machine: Machine | None) -> list[Gpu]:

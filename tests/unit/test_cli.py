@@ -227,3 +227,52 @@ def test_a_smoke_that_is_not_confirmed_starts_nothing(example: Path, tmp_path: P
     code = run(["smoke", "--answers", str(example), "--out", str(tmp_path / "out")])
     assert code in (2, 4)  # 4 where no vLLM is installed
     assert not (tmp_path / "out").exists()
+
+
+def test_a_recorded_machine_is_marked_in_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(tmp_path / "machine.json")
+    assert run(["probe", "--record", file]) == 0
+    capsys.readouterr()
+    run(["probe", "--machine", file])
+    assert capsys.readouterr().out.startswith("Machine   RECORDED on ")
+
+
+def test_an_existing_file_is_not_recorded_over(tmp_path: Path) -> None:
+    file = tmp_path / "machine.json"
+    file.write_text("mine")
+    assert (run(["probe", "--record", str(file)]), file.read_text()) == (7, "mine")
+
+
+@pytest.mark.parametrize("where", ["nothing.json", "plan:", "plan:no such GPUx8", "plan:H100x8"])
+@pytest.mark.parametrize("command", ["probe", "show", "check", "propose"])
+def test_a_machine_that_cannot_be_used_is_wrong_usage(example: Path, command: str, where: str) -> None:
+    rest = {"probe": [], "propose": ["--answers", str(example), "--dry-run"]}.get(command, ["--answers", str(example)])
+    assert run([command, *rest, "--machine", where]) == 2
+
+
+def test_a_planned_machine_fills_what_is_open(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["show", "--answers", answers(tmp_path, "schema_version = 1\n"), "--machine", "plan:L40Sx4"])
+    line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("runtime.hardware.gpu ="))
+    assert ("NVIDIA L40S" in line, "will be bought" in line) == (True, True)
+
+
+def test_the_document_of_a_planned_machine_prints_the_confidence(
+    example: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(["propose", "--answers", str(example), "--machine", "plan:L40Sx4", "--dry-run"])
+    assert "864 GB/s (catalogue, confidence: read)" in capsys.readouterr().out
+
+
+def test_the_document_of_a_recorded_machine_says_so(
+    example: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(["probe", "--record", str(tmp_path / "machine.json")])
+    capsys.readouterr()
+    run(["propose", "--answers", str(example), "--machine", str(tmp_path / "machine.json"), "--dry-run"])
+    assert "recorded machine of" in capsys.readouterr().out
+
+
+def test_a_measurement_is_not_shown_beside_another_recorded_machine(example: Path, tmp_path: Path) -> None:
+    run(["probe", "--record", str(tmp_path / "machine.json")])
+    arguments = ["propose", "--answers", str(example), "--machine", str(tmp_path / "machine.json"), "--smoke"]
+    assert run([*arguments, "-o", str(tmp_path / "p.md")]) == 2

@@ -11,7 +11,7 @@ from wizard.console import put, say
 from wizard.document.write import outputs, require_writable
 from wizard.drafting import draft
 from wizard.errors import UsageError
-from wizard.evidence_folder import Evidence, read_evidence
+from wizard.evidence_folder import Evidence, machine_beside, read_evidence
 from wizard.exit_codes import ExitCode, first_of
 from wizard.gather import Gathered, gather
 from wizard.paths import state_dir
@@ -52,7 +52,13 @@ def _target(arguments: argparse.Namespace) -> Path | None:
 def _gather(arguments: argparse.Namespace, given: Evidence | None) -> Gathered:
     # A measurement without its machine must not be shown beside the machine that happens to be here today.
     probe = given is None or given.smoke is None
-    gathered = gather(arguments.answers, machine=given.machine if given else None, probe=probe)
+    if arguments.smoke and arguments.machine:
+        raise UsageError(
+            "--smoke measures this machine, and --machine names another.",
+            "Run selwiz smoke first, then selwiz propose with --evidence.",
+        )
+    machine = machine_beside(given, arguments.machine)
+    gathered = gather(arguments.answers, machine=machine, probe=probe, where=arguments.machine)
     if not gathered.answers.project.title:
         raise UsageError("project.title is not given, and a document needs a title.", "Add it to the answers.")
     return gathered
