@@ -12,6 +12,7 @@ import pytest
 
 from probes.errors import ProbeError
 from probes.smoke.prepare import look_up_tool
+from probes.smoke.processes import leftovers
 from wizard.answers_writer import render_answers
 from wizard.example import example_tree
 
@@ -63,10 +64,7 @@ def tmux(tmp_path: Path) -> Iterator[Tmux]:
 @pytest.mark.vllm
 @pytest.mark.soak
 def test_from_the_command_to_a_measured_document(tmux: Tmux, tmp_path: Path) -> None:
-    try:
-        look_up_tool(None)
-    except ProbeError as error:
-        pytest.skip(error.message)
+    _require_vllm()
     tmux.sees("[1/11]")
     for number in range(2, 12):
         tmux.keys("F4")
@@ -101,6 +99,24 @@ def test_from_the_command_to_a_measured_document(tmux: Tmux, tmp_path: Path) -> 
     assert again.read_bytes() == document.read_bytes()
 
 
+@pytest.mark.vllm
+@pytest.mark.soak
+def test_a_signal_during_the_smoke_ends_what_was_started(tmux: Tmux, tmp_path: Path) -> None:
+    _require_vllm()
+    tmux.sees("[1/11]")
+    for number in range(2, 12):
+        tmux.keys("F4")
+        tmux.sees(f"[{number}/11]")
+    tmux.keys("F4")
+    tmux.sees("waits for your yes", 60)
+    tmux.keys("s")
+    tmux.sees("now   start", 60)
+    (pid,) = _children_named(tmp_path)
+    subprocess.run(["kill", "-TERM", str(pid)], check=True)
+    tmux.sees("CODE 143", 60)
+    assert not leftovers(tmp_path / "state" / "selwiz")
+
+
 @pytest.mark.parametrize(("name", "code"), [("TERM", 143), ("HUP", 129)])
 def test_a_signal_saves_what_is_typed_and_leaves_the_terminal_clean(
     tmux: Tmux, tmp_path: Path, name: str, code: int
@@ -113,6 +129,13 @@ def test_a_signal_saves_what_is_typed_and_leaves_the_terminal_clean(
     tmux.sees(f"CODE {code}")
     (session,) = (tmp_path / "state" / "selwiz" / "sessions").glob("*.json")
     assert "and more" in session.read_text(encoding="utf-8")
+
+
+def _require_vllm() -> None:
+    try:
+        look_up_tool(None)
+    except ProbeError as error:
+        pytest.skip(error.message)
 
 
 def _children_named(folder: Path) -> list[int]:
