@@ -16,7 +16,6 @@ from wizard.screens.start import StartScreen
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wizard.screens.modals import WayOut
     from wizard.session import Session
     from wizard.session_store import Saved
     from wizard.steps import Step
@@ -107,24 +106,13 @@ class WizardApp(Working):
 
         saved = listed()
         if self._answers:
-            self._open(lambda: self._session_with_files())
+            self.open_files(self._answers, resumed=self._way == "resume")
         elif self._way == "new":
             self._start_new(short=self._short)
         elif self._way == "resume" and saved:
             self.resume(saved[0])
         elif self._way == "resume":
             self.notify("There is no session to resume; choose one of these.", markup=False)
-
-    def _session_with_files(self) -> "Session":
-        from wizard.answers_file import read_layer
-        from wizard.session import Session
-        from wizard.session_store import listed
-
-        saved = listed()
-        session = Session.resume(saved[0].path) if self._way == "resume" and saved else Session(short=self._short)
-        for path in self._answers:
-            session.open_layer(read_layer(path))
-        return session
 
     def action_ask_quit(self) -> None:
         """Ask before leaving; a second time leaves at once."""
@@ -219,16 +207,17 @@ class WizardApp(Working):
 
         self._open(lambda: Session.resume(saved.path))
 
+    def open_files(self, paths: list[Path], *, resumed: bool) -> None:
+        """Open answers files as a new project, or merged into the session saved last."""
+        from wizard.opening import session_with_files
+
+        self._open(lambda: session_with_files(paths, resumed=resumed, short=self._short))
+
     def open_file(self) -> None:
         """Ask for an answers file and open it."""
-        from wizard.screens.modals import PathScreen
+        from wizard.opening import ask_file
 
-        def opened(path: str | None) -> None:
-            if path:
-                self._answers = [Path(path).expanduser()]
-                self._open(self._session_with_files)
-
-        self.push_screen(PathScreen("Open which answers file?", "path, such as project.toml"), opened)
+        ask_file(self)
 
     def show_machine(self) -> None:
         """Show everything that was read of this machine."""
@@ -340,9 +329,10 @@ class WizardApp(Working):
     def answer(self, key: str, raw: str) -> None:
         """Take what was typed, save, and check."""
         self.session.set(key, raw)
-        self._changed()
+        self.changed()
 
-    def _changed(self) -> None:
+    def changed(self) -> None:
+        """Save, check and show after the session changed."""
         self.autosave()
         self.check_soon()
         self.refresh_page()
@@ -362,29 +352,9 @@ class WizardApp(Working):
 
     def ask_unknown(self, key: str) -> None:
         """Offer the ways out of a question."""
-        from wizard.screens.modals import UnknownScreen
+        from wizard.rowing import ask_unknown
 
-        place = self.session.place(key)
-        consequence = "it is listed in the document as open"
-        if place.question.kind == "amount" and key.startswith("budget"):
-            consequence = "the line then has no subtotal"
-
-        def answered(way: "WayOut | None") -> None:
-            if way is None:
-                return
-            if way.what == "default":
-                self.session.take_default(key)
-            elif way.what == "open":
-                self.session.leave_open(key)
-            elif problem := self.session.ask_someone(key, way.name, way.due):
-                self.notify(problem, severity="error", markup=False)
-            self._changed()
-            if hasattr(self.screen, "action_next_field"):
-                self.screen.action_next_field()
-
-        self.push_screen(
-            UnknownScreen(place.question.title, place.fallback, consequence, self.session.asked(key) or ""), answered
-        )
+        ask_unknown(self, key)
 
     def row_action(self, rows_key: str, what: str, index: int | None) -> None:
         """Add, edit or remove a row of a list; for strategies, decide."""

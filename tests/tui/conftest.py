@@ -1,5 +1,6 @@
-"""What every test of the screens gets: a machine that does not change, and no cursor that blinks."""
+"""What every test of the screens gets: a machine and a day that do not change, and a folder of its own."""
 
+import datetime
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,8 +10,11 @@ from textual.app import App
 from textual.pilot import Pilot
 
 from tests.unit.document_selections import machine
+from wizard import saving, writing
 from wizard.app import WizardApp
 from wizard.probing import Probing
+
+DAY = datetime.date(2026, 11, 30)
 
 
 @pytest.fixture(autouse=True)
@@ -24,6 +28,9 @@ def _this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         return text, ""
 
     monkeypatch.setattr(Probing, "read", read)
+    # Prices and quotes of the example age; a golden screen must not.
+    monkeypatch.setattr(writing, "today", lambda: DAY)
+    monkeypatch.setattr(saving, "today", lambda: DAY)
 
 
 async def settle(pilot: Pilot[int], until: Callable[[App[int]], bool] | None = None) -> None:

@@ -4,8 +4,7 @@ import random
 
 import pytest
 
-from tests.tui.conftest import paste, settle
-from tests.tui.test_golden import DAY
+from tests.tui.conftest import DAY, paste, settle
 from wizard.answers_file import parse_layer
 from wizard.answers_writer import render_answers
 from wizard.app import WizardApp

@@ -290,3 +290,22 @@ async def test_back_from_the_first_step_shows_the_first_screen(new: WizardApp) -
         await pilot.press("f3")
         await settle(pilot)
         assert isinstance(new.screen, StartScreen)
+
+
+async def test_a_colleagues_reply_is_merged_into_the_open_project() -> None:
+    earlier = Session()
+    earlier.set("project.title", "Earlier work")
+    earlier.save()
+    Path("reply.toml").write_text('answered_by = "Ops lead"\n[runtime]\nowner = "Ops"\n', encoding="utf-8")
+    app = WizardApp()
+    async with app.run_test(size=NARROW) as pilot:
+        await settle(pilot)
+        app.open_file()
+        await settle(pilot, lambda a: isinstance(a.screen, PathScreen))
+        await paste(pilot, "reply.toml")
+        await pilot.press("enter")
+        await settle(pilot, lambda a: isinstance(a.screen, ChoiceScreen))
+        await pilot.press("down", "enter")
+        await settle(pilot, on_step)
+        session = app.session
+        assert (session.title, session.place("runtime.owner").source) == ("Earlier work", "reply.toml, Ops lead")

@@ -12,7 +12,10 @@ class PreviewScreen(Page):
     DECISION = "REVIEW"
     WHERE = "Preview"
     LABELS = {"f1": "", "f4": "Write", "f6": ""}
-    DEFAULT_CSS = "PreviewScreen TextArea, PreviewScreen TextArea:focus { border: none; height: 1fr; } PreviewScreen #say { height: 1; padding: 0 1; }"
+    DEFAULT_CSS = """
+    PreviewScreen TextArea, PreviewScreen TextArea:focus { border: none; height: 1fr; }
+    PreviewScreen #say { height: 1; padding: 0 1; }
+    """
 
     def __init__(self, text: str) -> None:
         super().__init__()
