@@ -213,12 +213,14 @@ def _merge_rows(
 
 def _reserved_names(merged: Merged) -> Iterator[Problem]:
     """Strategies are known by their ids; a mistyped one would silently be a strategy that no rule knows."""
+    table = merged.tree.get("engine", {})
+    given = table.get("strategies", {}) if isinstance(table, dict) else {}
+    if not given or not isinstance(given, dict):
+        return
     from wizard.catalogue.loader import strategies
 
     known = list(strategies())
-    table = merged.tree.get("engine", {})
-    given = table.get("strategies", {}) if isinstance(table, dict) else {}
-    for name in given if isinstance(given, dict) else {}:
+    for name in given:
         if name not in known:
             key = f"engine.strategies.{name}"
             yield Problem(key, _file_of(key, merged.origins), f"is not a known strategy{_nearest(name, known)}")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from probes.machine import Machine
     from wizard.selection import Selection
     from wizard.session import Session
+    from wizard.snapshot import Snapshot
 
 #: A pause in typing after which the rules are run again.
 CHECK_AFTER_S = 0.4
@@ -40,6 +41,7 @@ class Working(App[int]):
         self._stopper: Any = None
         self._probing = Probing(vllm)
         self._check_timer: Timer | None = None
+        self._check_serial = 0
 
     def refresh_page(self) -> None:
         """Show the state again on the screens that are there."""
@@ -98,23 +100,29 @@ class Working(App[int]):
             self._check_timer.stop()
         self._check_timer = self.set_timer(CHECK_AFTER_S, self.check_now)
 
-    @work(thread=True, group="check", exclusive=True, exit_on_error=False)
     def check_now(self) -> None:
         """Run the rules on the answers as they are."""
-        session, machine = self._session, self.machine
-        if session is None:
-            return
-        try:
-            from wizard.writing import selection_of
+        if self._session is not None:
+            from wizard.snapshot import Snapshot
 
-            self.post_message(Checked(selection_of(session, machine)))
+            self._check_serial += 1
+            self._check(self._check_serial, Snapshot.of(self._session), self.machine)
+
+    @work(thread=True, group="check", exclusive=True, exit_on_error=False)
+    def _check(self, serial: int, snapshot: "Snapshot", machine: "Machine | None") -> None:
+        from wizard.writing import selection_of
+
+        try:
+            self.post_message(Checked(serial, selection_of(snapshot, machine)))
         except SelwizError as error:
-            self.post_message(Checked(None, f"{error.message} {error.remedy}"))
+            self.post_message(Checked(serial, None, f"{error.message} {error.remedy}"))
         except Exception as error:
-            self.post_message(Checked(None, f"a fault of selwiz itself: {type(error).__name__}: {error}"))
+            self.post_message(Checked(serial, None, f"a fault of selwiz itself: {type(error).__name__}: {error}"))
 
     def on_checked(self, event: Checked) -> None:
         """Show what the rules said; the last good outcome stays beside a problem."""
+        if event.serial != self._check_serial:
+            return
         self.check_problem = event.problem
         if event.selection is not None:
             self.checked = event.selection
@@ -122,14 +130,18 @@ class Working(App[int]):
 
     # ---------------------------------------------------------------- smoke
 
-    @work(thread=True, group="plan", exclusive=True, exit_on_error=False)
     def plan_smoke(self) -> None:
         """Find out what a smoke would start; starts nothing."""
-        session, machine = self._session, self.machine
-        if session is None or self.smoke.active:
+        if self._session is None or self.smoke.active:
             return
+        from wizard.snapshot import Snapshot
+
         self.smoke = SmokeRun(status="planning")
-        self.call_from_thread(self.refresh_page)
+        self._plan(Snapshot.of(self._session), self.machine)
+        self.refresh_page()
+
+    @work(thread=True, group="plan", exclusive=True, exit_on_error=False)
+    def _plan(self, snapshot: "Snapshot", machine: "Machine | None") -> None:
         from probes.errors import ProbeError
         from probes.smoke.prepare import prepare
         from probes.smoke.processes import leftovers
@@ -137,7 +149,7 @@ class Working(App[int]):
         from wizard.writing import smoke_request_of
 
         try:
-            plan = prepare(smoke_request_of(session, machine, self.vllm))
+            plan = prepare(smoke_request_of(snapshot, machine, self.vllm))
             count = sum(len(run.pids) for run in leftovers(state_dir()))
             self.post_message(SmokePlanned(plan, leftovers=count))
         except (SelwizError, ProbeError) as error:

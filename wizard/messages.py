@@ -31,8 +31,12 @@ class MachineRead(Message):
 
 @dataclass
 class Checked(Message):
-    """The rules were run on the answers as they were; `problem` says why they could not be."""
+    """The rules were run on the answers as they were; `problem` says why they could not be.
 
+    `serial` counts the checks: one that a newer check has overtaken says nothing any more.
+    """
+
+    serial: int
     selection: "Selection | None"
     problem: str = ""
 

@@ -15,6 +15,7 @@ from wizard.gather import Gathered, gather_layers
 from wizard.paths import state_dir
 from wizard.selection import Selection
 from wizard.session import Session
+from wizard.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from probes.smoke.plan import SmokeRequest
@@ -26,19 +27,19 @@ def today() -> datetime.date:
     return datetime.datetime.now(datetime.UTC).date()
 
 
-def gathered_of(session: Session, machine: Machine | None) -> tuple[Gathered, SmokeResult | None, Path | None]:
+def gathered_of(snapshot: Snapshot, machine: Machine | None) -> tuple[Gathered, SmokeResult | None, Path | None]:
     """The answers in force, the measurement and its folder; a measurement brings the machine it was made on."""
     smoke, folder = None, None
-    if session.smoke_dir and Path(session.smoke_dir).is_dir():
-        given = read_evidence(Path(session.smoke_dir))
+    if snapshot.smoke_dir and Path(snapshot.smoke_dir).is_dir():
+        given = read_evidence(Path(snapshot.smoke_dir))
         smoke, folder = given.smoke, given.folder
         machine = given.machine
-    return gather_layers([session.to_layer()], machine=machine, probe=False), smoke, folder
+    return gather_layers([snapshot.layer], machine=machine, probe=False), smoke, folder
 
 
-def selection_of(session: Session, machine: Machine | None) -> Selection:
+def selection_of(snapshot: Snapshot, machine: Machine | None) -> Selection:
     """The selection with its findings; raises `UsageError` where the answers name a model folder that is none."""
-    gathered, smoke, _ = gathered_of(session, machine)
+    gathered, smoke, _ = gathered_of(snapshot, machine)
     return assemble(gathered, prepared_on=today(), smoke=smoke)
 
 
@@ -46,19 +47,19 @@ def draft_of(session: Session, machine: Machine | None, day: datetime.date | Non
     """The finished document; raises `UsageError` without a title."""
     from wizard.drafting import draft
 
-    gathered, smoke, folder = gathered_of(session, machine)
+    gathered, smoke, folder = gathered_of(Snapshot.of(session), machine)
     if not gathered.answers.project.title:
         raise UsageError("The project has no title yet, and a document needs one.", "Answer it in step 1.")
     return draft(gathered, prepared_on=day or today(), smoke=smoke, folder=folder)
 
 
-def smoke_request_of(session: Session, machine: Machine | None, vllm: Path | None) -> "SmokeRequest":
+def smoke_request_of(snapshot: Snapshot, machine: Machine | None, vllm: Path | None) -> "SmokeRequest":
     """What the smoke of this session is asked to do; each run has a folder of its own."""
     from wizard.smoke_request import SmokeOptions, smoke_request
 
     moment = datetime.datetime.now(datetime.UTC).strftime("%Y%m%d-%H%M%S")
-    folder = state_dir() / "smoke" / f"{session.path.stem}-{moment}"
-    gathered = gather_layers([session.to_layer()], machine=machine, probe=False)
+    folder = state_dir() / "smoke" / f"{snapshot.name}-{moment}"
+    gathered = gather_layers([snapshot.layer], machine=machine, probe=False)
     return smoke_request(gathered, SmokeOptions(out_dir=folder, state_dir=state_dir(), vllm=vllm))
 
 
