@@ -2,26 +2,20 @@
 
 import argparse
 import datetime
-import getpass
-import platform
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
 from probes.smoke.result import SmokeResult
-from wizard.answers_writer import render_answers
-from wizard.assemble import assemble
 from wizard.console import put, say
-from wizard.document.evidence import collect
-from wizard.document.invariants import Private, violations
-from wizard.document.render import render
-from wizard.document.write import outputs, require_writable, write_document
-from wizard.errors import SelwizError, UsageError
+from wizard.document.write import outputs, require_writable
+from wizard.drafting import draft
+from wizard.errors import UsageError
 from wizard.evidence_folder import Evidence, machine_beside, read_evidence
 from wizard.exit_codes import ExitCode, first_of
 from wizard.gather import Gathered, gather
 from wizard.paths import state_dir
-from wizard.selection import Selection, to_json
+from wizard.selection import Selection
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
@@ -37,16 +31,13 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             folder = outputs(target).evidence if target else Path(stack.enter_context(tempfile.TemporaryDirectory()))
             smoke = _smoke(arguments, gathered, folder)
         day = arguments.date or datetime.datetime.now(datetime.UTC).date()
-        selection = assemble(gathered, prepared_on=day, smoke=smoke)
-        evidence = collect(selection, render_answers(gathered.tree, comments=False, blanks=False), folder)
-        selection = selection.model_copy(update={"evidence": evidence.rows})
-        text = _checked(render(selection), selection)
+        drafted = draft(gathered, prepared_on=day, smoke=smoke, folder=folder)
         if target is None:
-            put(text)
+            put(drafted.text)
         else:
-            places = write_document(target, text, to_json(selection), evidence.files, force=arguments.force)
+            places = drafted.write(target, force=arguments.force)
             say(f"Wrote {places.document}, {places.selection.name} and {places.evidence.name}/.")
-    return _report(selection)
+    return _report(drafted.selection)
 
 
 def _target(arguments: argparse.Namespace) -> Path | None:
@@ -85,17 +76,6 @@ def _smoke(arguments: argparse.Namespace, gathered: Gathered, folder: Path) -> S
         replace=arguments.force,
     )
     return confirmed_smoke(smoke_request(gathered, options), yes=arguments.yes)
-
-
-def _checked(text: str, selection: Selection) -> str:
-    private = Private(host_name=platform.node() or None, home=str(Path.home()), user=getpass.getuser())
-    broken = violations(text, selection, private)
-    if broken:
-        raise SelwizError(
-            "The document breaks its own rules and is not written: "
-            + "; ".join(f"{violation.rule}: {violation.message}" for violation in broken)
-        )
-    return text
 
 
 def _report(selection: Selection) -> ExitCode:

@@ -1,0 +1,37 @@
+"""How long until the first frame with something to answer is drawn, from the start of the process.
+
+Run: `.venv/bin/python tests/benchmarks/first_question.py`. Prints one table; nothing here is a test.
+"""
+
+import os
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.benchmarks.terminal import SELWIZ, Terminal
+
+ROUNDS = 9
+WAYS = {
+    "selwiz, its first screen (target 0.5 s)": ([], "WHAT WOULD YOU LIKE TO DO?"),
+    "selwiz --new, its first question": (["--new"], "Project title"),
+}
+
+
+def main() -> None:
+    """Print the table."""
+    os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp()
+    print(f"{'way':<44} {'median s':>9} {'worst s':>8}")
+    for name, (options, words) in WAYS.items():
+        times = []
+        for _ in range(ROUNDS):
+            terminal = Terminal([*SELWIZ, *options])
+            times.append(terminal.until(lambda text, words=words: words in text) - terminal.begin)  # type: ignore[misc]
+            terminal.close()
+        print(f"{name:<44} {statistics.median(times):>9.3f} {max(times):>8.3f}")
+
+
+if __name__ == "__main__":
+    main()
