@@ -67,7 +67,7 @@ class WizardApp(Working):
     @property
     def project_title(self) -> str:
         """The project's title for the frame."""
-        from wizard.typed import printable
+        from wizard.printable import printable
 
         return "" if self._session is None else printable(self._session.title)
 

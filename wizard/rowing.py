@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 from wizard.budget.items import CATALOGUE
 from wizard.catalogue.loader import strategies
+from wizard.printable import printable
 from wizard.questions import question_of
 from wizard.screens.modals import ChoiceScreen, UnknownScreen, WayOut
 from wizard.screens.step import StepScreen
 from wizard.steps import STRATEGIES, about_list, row_step, summary
-from wizard.typed import printable
 
 if TYPE_CHECKING:
     from wizard.app import WizardApp

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from wizard.typed import printable
+from wizard.printable import printable
 
 if TYPE_CHECKING:
     from probes.smoke.plan import SmokePlan

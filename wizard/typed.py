@@ -5,10 +5,9 @@ import re
 from typing import Any
 
 from wizard.answers import NumberText
+from wizard.printable import LINE_BREAK
 from wizard.questions import Question
 
-#: A line break inside a value, shown in a field of one line.
-LINE_BREAK = "⏎"
 SEPARATOR = "; "
 YES, NO = "yes", "no"
 
@@ -57,11 +56,6 @@ def shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.10g}"
     return str(value).replace("\r\n", "\n").replace("\n", LINE_BREAK)
-
-
-def printable(text: str) -> str:
-    """Return the text without what would steer a terminal; each such character becomes a visible one."""
-    return "".join(char if char.isprintable() else "�" for char in text.replace("\n", LINE_BREAK))
 
 
 def _integer(text: str) -> Any:

@@ -7,8 +7,8 @@ from probes.machine import Machine
 from probes.report import gib
 from wizard.budget import EngineLine, RuntimeLine
 from wizard.finding import Finding, Severity
+from wizard.printable import printable
 from wizard.selection import Selection
-from wizard.typed import printable
 
 SEVERITIES: tuple[Severity, ...] = ("block", "warn", "note")
 

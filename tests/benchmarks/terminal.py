@@ -41,6 +41,8 @@ class Terminal:
     def until(self, condition: Callable[[str], bool], timeout_s: float = 20.0) -> float:
         """Read until the screen fulfils the condition; return the moment at which it did."""
         end = time.perf_counter() + timeout_s
+        if condition(self.text):
+            return time.perf_counter()
         while time.perf_counter() < end:
             ready, _, _ = select.select([self._handle], [], [], 0.05)
             if ready:

@@ -5,9 +5,9 @@ from textual.binding import Binding
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from wizard.printable import printable
 from wizard.questions import question_of
 from wizard.screens.page import Page
-from wizard.typed import printable
 from wizard.views import counted, finding_line, line_block, side_by_side, smoke_words, sources_line
 
 

@@ -8,9 +8,9 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from wizard.messages import Answered
+from wizard.printable import printable
 from wizard.screens.page import Page
 from wizard.steps import STRATEGIES, Step, step_of
-from wizard.typed import printable
 from wizard.views import findings_words
 from wizard.widgets.field import ChoiceField, QuestionRow, TextField
 from wizard.widgets.rows import RowsList, row_lines, rows_hint, strategy_lines

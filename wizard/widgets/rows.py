@@ -6,8 +6,8 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from wizard.answers_file import Tree
+from wizard.printable import printable
 from wizard.steps import STRATEGIES, summary
-from wizard.typed import printable
 from wizard.widgets.frame import fitted
 
 

@@ -4,8 +4,8 @@ from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
+from wizard.printable import printable
 from wizard.session import Place
-from wizard.typed import printable
 
 
 def why_lines(place: Place) -> list[str]:
