@@ -54,20 +54,24 @@ class Silent:
 
 
 class PlainLines(Silent):
-    """Writes one line per event to a stream; progress at every quarter only, so a log stays short."""
+    """Writes one line per event to a stream; progress at every quarter only, so a log stays short.
 
-    def __init__(self, stream: TextIO | None = None) -> None:
+    `pipeline_only` is for a run of the stand-in: its numbers are no verdict on the selection.
+    """
+
+    def __init__(self, stream: TextIO | None = None, *, pipeline_only: bool = False) -> None:
         self._stream = stream if stream is not None else sys.stderr
         self._told: tuple[str, int] = ("", 0)
-        self._pipeline_only = False
+        self._pipeline_only = pipeline_only
 
     def _say(self, text: str) -> None:
         self._stream.write(text + "\n")
         self._stream.flush()
 
     def on_plan(self, plan: SmokePlan) -> None:
-        """Say nothing: the plan was shown and confirmed before; only what it may prove is kept."""
-        self._pipeline_only = plan.request.mode == "tiny"
+        """Write the plan's description."""
+        for line in plan.description:
+            self._say(line)
 
     def on_phase(self, phase: str, detail: str, elapsed_s: float) -> None:
         """Write the phase with the time since the start."""
@@ -83,7 +87,7 @@ class PlainLines(Silent):
             self._say(f"          {name}: {done} of {total}")
 
     def on_point(self, point: Point) -> None:
-        """Write the medians and the verdicts; a stand-in's numbers are no verdict on the selection."""
+        """Write the medians and the verdicts."""
         ttft, tpot = point.ttft_ms.p50, point.tpot_ms.p50
         medians = ", ".join(
             f"{name} {value:.1f} ms" for name, value in (("TTFT", ttft), ("TPOT", tpot)) if value is not None
