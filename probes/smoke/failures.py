@@ -353,7 +353,7 @@ def explain_log(lines: Sequence[str], returncode: int | None = None) -> Explanat
     return Explanation(
         "unknown",
         f"vLLM ended{code}{said}",
-        "read the end of server.log; `selwiz explain` tells what it knows about a log",
+        "read the end of server.log, where the cause usually stands",
         last,
     )
 
