@@ -1,7 +1,11 @@
 """Each invariant is broken once in the text of a good document; the document itself breaks none."""
 
+import py_compile
+from pathlib import Path
+
 import pytest
 
+import templates
 from tests.unit.document_selections import almost_empty, full, machine, smoke
 from wizard.document.invariants import Private, violations
 from wizard.document.render import render
@@ -102,3 +106,8 @@ def test_a_machine_that_is_called_like_a_word_of_the_document_is_not_taken_for_i
 
 def test_a_host_name_that_a_person_typed_stands(text: str, selection: Selection) -> None:
     assert rules(text, selection, Private(host_name="EX-SEL-001")) == set()
+
+
+def test_python_that_keeps_its_bytecode_beside_the_templates_does_no_harm(text: str, selection: Selection) -> None:
+    py_compile.compile(str(Path(templates.__file__)))
+    assert violations(text, selection, Private(host_name="gpubox7")) == []

@@ -288,4 +288,8 @@ def _own_words() -> str:
 
     loaded = environment()
     loader = loaded.loader
-    return "" if loader is None else "\n".join(loader.get_source(loaded, name)[0] for name in loader.list_templates())
+    return (
+        ""
+        if loader is None
+        else "\n".join(loader.get_source(loaded, name)[0] for name in loaded.list_templates(["j2"]))
+    )
