@@ -8,11 +8,14 @@ from typing import Any
 
 from probes.child import Event, Walked
 from probes.driver_files import library_elsewhere, numa_node
+from probes.findings import mixes_up_processes
 from probes.machine import Driver, Gpu, Host, Link, Problem
 from probes.problems import problem
 
 # Return codes of NVML, as in nvml.h, that say why nothing can be asked.
 _NO_PERMISSION, _DRIVER_NOT_LOADED, _LIBRARY_NOT_FOUND, _VERSION_MISMATCH, _UNKNOWN = 4, 9, 12, 18, 999
+
+SLOW_START_S = 1.0  # with persistence mode the first touch takes milliseconds
 
 # Chips whose memory is the computer's own, so that NVML reports none for them.
 _UNIFIED_NAMES = re.compile(r"GB10|Thor|Orin|\(nvgpu\)", re.IGNORECASE)
@@ -32,6 +35,7 @@ class _Heard:
     )
     no_handle: dict[int, Event] = field(default_factory=dict)
     links: dict[tuple[int, int], Event] = field(default_factory=dict)
+    touched_s: dict[int, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -58,9 +62,14 @@ def assemble(walked: Walked, host: Host, root: Path = Path("/")) -> GpuSide:
         problems.append(_stub(heard.library) or problem("no_gpu"))
     if heard.driver.get("cuda", {}).get("code") == _LIBRARY_NOT_FOUND:
         problems.append(problem("no_libcuda"))
+    problems += [
+        problem("slow_start", gpu, seconds=seconds)
+        for gpu, seconds in heard.touched_s.items()
+        if seconds >= SLOW_START_S
+    ]
     indices = sorted({*range(heard.count or 0), *heard.gpus, *heard.no_handle})
     gpus = tuple(_gpu(index, heard, stopped, host, root, problems) for index in indices)
-    return GpuSide(_driver(heard, host, stopped), gpus, _links(heard), tuple(problems))
+    return GpuSide(_driver(heard, host, stopped), gpus, _links(heard, gpus), tuple(problems))
 
 
 def _sort(events: list[Event]) -> _Heard:
@@ -77,6 +86,8 @@ def _sort(events: list[Event]) -> _Heard:
                 heard.no_handle[gpu] = event
             case {"event": "link", "a": a, "b": b}:
                 heard.links[a, b] = event
+            case {"event": "touched", "gpu": gpu, "seconds": seconds}:
+                heard.touched_s[gpu] = seconds
             case {"event": "count", "value": count}:
                 heard.count = count
             case {"event": "library", "path": path}:
@@ -101,10 +112,12 @@ def _nothing_asked(failed: Event, library: str | None, host: Host, root: Path) -
     if failed["stage"] == "import":
         return problem("binding_missing", text=text)
     if failed["stage"] == "binding":
-        return problem("wrong_binding", path=text)
+        return problem("wrong_binding", path=text, packages=" ".join(failed.get("packages") or ["pynvml"]))
     if stub := _stub(library):
         return stub
     if code == _LIBRARY_NOT_FOUND:
+        if host.jetson.known:
+            return problem("jetson_no_nvml", model=host.jetson.value)
         if (elsewhere := library_elsewhere(root)) is not None:
             return problem("library_off_path", path=elsewhere, folder=elsewhere.parent)
         if host.in_container.value:
@@ -146,6 +159,9 @@ def _driver(heard: _Heard, host: Host, stopped: dict[int | None, str]) -> Driver
             ("version", "nvmlSystemGetDriverVersion"),
             ("cuda", "nvmlSystemGetCudaDriverVersion_v2"),
             ("nvml", "nvmlSystemGetNVMLVersion"),
+            ("branch", "nvmlSystemGetDriverBranch"),
+            ("confidential_computing", "nvmlSystemGetConfComputeState"),
+            ("cuda_start", "cuInit"),
         )
     }
     if readings["version"].get("value") is None and host.nvidia_module.known:
@@ -175,8 +191,9 @@ def _gpu(
     }
     kind = _memory_kind(readings, mig)
     if kind == "unified":
-        total, available = host.memory_total_bytes, host.memory_available_bytes
-        readings |= {"memory_total_bytes": total.model_dump(), "memory_free_bytes": available.model_dump()}
+        readings |= _unified(readings, host)
+    if mixes_up_processes(heard.driver.get("version", {}).get("value")):
+        readings["process_memory_bytes"] = {"why": "unknown", "source": "nvml:unreliable in this driver"}
     bandwidth = _bandwidth(readings, absent)
     if bus_id := readings.get("pci_bus_id", absent).get("value"):
         readings["numa_node"] = numa_node(bus_id, root).model_dump()
@@ -215,10 +232,23 @@ def _memory_kind(readings: dict[str, Any], mig: dict[str, Any]) -> str:
         return "partition"
     if readings.get("virtualization_mode", {}).get("value") == "vgpu_guest":
         return "profile"
-    total = readings.get("memory_total_bytes", {})
-    none_of_its_own = total.get("why") == "not_supported" or total.get("value") == 0
     name = readings.get("name", {}).get("value") or ""
-    return "unified" if none_of_its_own and _UNIFIED_NAMES.search(name) else "dedicated"
+    return "unified" if _UNIFIED_NAMES.search(name) else "dedicated"
+
+
+def _unified(readings: dict[str, Any], host: Host) -> dict[str, Any]:
+    """Give a chip that shares the computer's memory that memory, unless NVML has figures of its own.
+
+    Its PCIe figures are taken away: it sits on an internal interconnect, and NVML reports one lane of
+    generation 1 for it.
+    """
+    soc = {"why": "not_supported", "source": "nvml:internal interconnect"}
+    changed: dict[str, Any] = {name: soc for name in readings if name.startswith("pcie_")}
+    total = readings.get("memory_total_bytes", {})
+    if total.get("why") == "not_supported" or total.get("value") == 0:
+        changed["memory_total_bytes"] = host.memory_total_bytes.model_dump()
+        changed["memory_free_bytes"] = host.memory_available_bytes.model_dump()
+    return changed
 
 
 def _bandwidth(readings: dict[str, Any], absent: dict[str, Any]) -> dict[str, Any]:
@@ -278,13 +308,27 @@ def _blocking(index: int, events: dict[str, Event], no_handle: Event | None, mig
     return None
 
 
-def _links(heard: _Heard) -> tuple[Link, ...]:
-    return tuple(_link(a, b, event) for (a, b), event in sorted(heard.links.items()))
+#: GB/s of one PCIe lane in one direction by generation: the rate in GT/s times its encoding / 8 (PCI-SIG, base
+#: specifications 1.0 to 6.0).
+_PCIE_LANE_GB_S = {1: 0.25, 2: 0.5, 3: 0.985, 4: 1.969, 5: 3.938, 6: 7.563}
 
 
-def _link(a: int, b: int, event: Event) -> Link:
+def _links(heard: _Heard, gpus: tuple[Gpu, ...]) -> tuple[Link, ...]:
+    rates = {gpu.index: _pcie_gb_s(gpu) for gpu in gpus}
+    return tuple(_link(a, b, event, (rates.get(a), rates.get(b))) for (a, b), event in sorted(heard.links.items()))
+
+
+def _pcie_gb_s(gpu: Gpu) -> float | None:
+    """What the GPU's own PCIe link can carry in one direction; the generation in use drops when it is idle."""
+    lane = _PCIE_LANE_GB_S.get(gpu.pcie_gen_max.value or 0)
+    width = gpu.pcie_width_current.value
+    return round(lane * width, 3) if lane and width else None
+
+
+def _link(a: int, b: int, event: Event, pcie_gb_s: tuple[float | None, float | None]) -> Link:
     peer = _reading(event["peer_access"])
-    base: dict[str, Any] = {"a": a, "b": b, "peer_access": peer}
+    more = {name: _reading(event[name]) for name in ("peer_write", "peer_atomics")}
+    base: dict[str, Any] = {"a": a, "b": b, "peer_access": peer, **more}
     if event["nvlink"]:
         count, speed = event["links"], event["speed_mb_s"]
         return Link.model_validate(
@@ -296,4 +340,6 @@ def _link(a: int, b: int, event: Event) -> Link:
             }
         )
     level = event["level"]
-    return Link.model_validate(base | {"kind": "pcie" if level else "unknown", "level": level or "unknown"})
+    narrower = None if not level or None in pcie_gb_s else min(rate for rate in pcie_gb_s if rate)
+    kind = "pcie" if level else "unknown"
+    return Link.model_validate(base | {"kind": kind, "level": level or "unknown", "gb_s": narrower})

@@ -13,7 +13,13 @@ from typing import Any, Literal, NamedTuple
 Event = dict[str, Any]
 End = Literal["done", "timeout", "crashed"]
 
-NVML_MODULE = Path(__file__).with_name("nvml.py")
+# The package that belongs to this code, whatever the folder, the environment or the way of installation: its
+# folder's parent is on the path only until the package is found, so nothing else there hides a library.
+_START = (
+    "import sys; sys.path.insert(0, sys.argv[1]); import probes; del sys.path[0]; "
+    "from probes.nvml import start; start(sys.argv[2:])"
+)
+_PACKAGE_PARENT = Path(__file__).resolve().parent.parent
 HANG_SHARE = 0.6  # a call silent for this share of the time limit hangs; the rest is for the other GPUs
 
 
@@ -61,9 +67,7 @@ def walk(timeout_s: float) -> Walked:
 
 
 def _command(skip: set[int]) -> list[str]:
-    # The file and not `-m`: it is the one that belongs to this code whatever the folder, the environment or
-    # the way of installation; -P keeps its folder off the path.
-    command = [sys.executable, "-P", str(NVML_MODULE)]
+    command = [sys.executable, "-P", "-c", _START, str(_PACKAGE_PARENT)]
     return [*command, "--skip", ",".join(map(str, sorted(skip)))] if skip else command
 
 

@@ -47,6 +47,7 @@ def read_host(root: Path = Path("/"), environ: Mapping[str, str] = os.environ) -
         wsl=_wsl(root),
         gcc=Reading.of(shutil.which("gcc", path=environ.get("PATH")) is not None, "path:gcc"),
         nvidia_module=module_version(root),
+        jetson=_jetson(root),
     )
 
 
@@ -188,3 +189,14 @@ def _wsl(root: Path) -> Reading[bool]:
     if text is None:
         return Reading.absent("unknown", "proc:/proc/version")
     return Reading.of("microsoft" in text.lower(), "proc:/proc/version")
+
+
+def _jetson(root: Path) -> Reading[str]:
+    """Read the model of a Jetson module; NVIDIA's Jetson Linux leaves a release file of its own."""
+    release, source = "etc/nv_tegra_release", "proc:/proc/device-tree/model"
+    model = (text_of(root / "proc/device-tree/model") or "").strip("\0\n ")
+    if "jetson" in model.lower() or (model and exists(root / release)):
+        return Reading.of(model, source)
+    if exists(root / release):
+        return Reading.of("unknown model", f"file:/{release}")
+    return Reading.absent("not_supported", source)

@@ -9,13 +9,17 @@ from typing import Any, Literal, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from probes.reading import Reading, Why
+from probes.reading import PLAN, Reading, Why
 
 MemoryKind = Literal["dedicated", "unified", "partition", "profile"]
 """`dedicated`: the card's own, also where nothing says otherwise. `unified`: shared with the CPU.
 `partition`: MIG is on, so only its slices can be used. `profile`: what a vGPU profile grants."""
 
 Build = Literal["cuda", "cpu", "rocm", "xpu", "tpu", "unknown"]
+
+
+# What a machine file of an older version does not hold.
+_ABSENT: Reading[Any] = Reading.absent("not_in_capture", "recorded")
 
 
 class _Fact(BaseModel):
@@ -28,6 +32,9 @@ class Driver(_Fact):
     version: Reading[str]
     cuda: Reading[str]
     nvml: Reading[str]
+    branch: Reading[str] = _ABSENT
+    confidential_computing: Reading[bool] = _ABSENT  # on: transfers go through a bounce buffer
+    cuda_start: Reading[str] = _ABSENT  # what CUDA's initialisation answered: "ok", or its code ("error 802")
 
 
 class MigInstance(_Fact):
@@ -89,6 +96,37 @@ class Gpu(_Fact):
     nvlink_active_count: Reading[int]
     nvlink_speed_mb_s: Reading[int]  # raw, of one link, in one direction
     mig: MigState
+    board_part_number: Reading[str] = _ABSENT
+    minor_number: Reading[int] = _ABSENT  # of /dev/nvidia<n>; it need not be the index
+    mem_clock_mhz: Reading[int] = _ABSENT  # now, as are all without `max`
+    sm_clock_mhz: Reading[int] = _ABSENT
+    clock_limited_by: Reading[str] = _ABSENT  # what holds the clocks down now, "none" for nothing
+    power_w: Reading[float] = _ABSENT
+    energy_j: Reading[float] = _ABSENT  # since the driver was loaded
+    temperature_c: Reading[int] = _ABSENT
+    temperature_margin_c: Reading[int] = _ABSENT  # up to where the GPU slows down
+    memory_temperature_c: Reading[int] = _ABSENT
+    ecc_pending: Reading[bool] = _ABSENT  # after the next reset
+    ecc_errors_corrected: Reading[int] = _ABSENT  # over the GPU's life, as the next
+    ecc_errors_uncorrected: Reading[int] = _ABSENT
+    remapped_rows_corrected: Reading[int] = _ABSENT
+    remapped_rows_uncorrected: Reading[int] = _ABSENT
+    row_remap_pending: Reading[bool] = _ABSENT
+    row_remap_failed: Reading[bool] = _ABSENT
+    recovery_action: Reading[str] = _ABSENT  # what the driver asks for, "none" for nothing
+    c2c_enabled: Reading[bool] = _ABSENT  # the coherent link to the CPU
+    fabric_spans_nodes: Reading[bool] = _ABSENT  # the GPU is in a cluster of NVLink that may span computers
+    fabric_clique: Reading[int] = _ABSENT
+    fabric_health: Reading[str] = _ABSENT
+    pcie_gen_device_max: Reading[int] = _ABSENT  # the device's alone, without the slot's
+    bar1_total_bytes: Reading[int] = _ABSENT
+    cpu_affinity: Reading[str] = _ABSENT  # ideal CPUs, as ranges ("0-31,64-95")
+    memory_affinity: Reading[str] = _ABSENT  # ideal NUMA nodes, as ranges
+    own_numa_node: Reading[int] = _ABSENT  # where the GPU's memory itself is a NUMA node
+    nvlink_version: Reading[str] = _ABSENT
+    utilization_percent: Reading[int] = _ABSENT
+    process_count: Reading[int] = _ABSENT  # running compute processes; a container sees few or none of them
+    process_memory_bytes: Reading[int] = _ABSENT  # what they hold, as far as they are seen
     usable: bool
     unusable_because: str | None = None
 
@@ -113,8 +151,9 @@ class Link(_Fact):
     """How two GPUs (by NVML index) reach each other.
 
     `level` is `NV<links>` for NVLink, else the PCIe path in the words of `nvidia-smi topo`: `internal`,
-    `PIX`, `PXB`, `PHB`, `NODE`, `SYS`, or `unknown`. `gb_s` is the raw sum of the links in one direction,
-    null where it is not known; vendors advertise a little less.
+    `PIX`, `PXB`, `PHB`, `NODE`, `SYS`, or `unknown`. `gb_s` is the raw sum of the NVLinks in one direction
+    (vendors advertise a little less), on PCIe what the narrower of the two GPUs' links can carry at most, and
+    null where it is not known.
     """
 
     a: int
@@ -123,6 +162,8 @@ class Link(_Fact):
     level: str
     gb_s: float | None = None
     peer_access: Reading[bool]  # whether each may read the other's memory
+    peer_write: Reading[bool] = _ABSENT
+    peer_atomics: Reading[bool] = _ABSENT
 
 
 class Disk(_Fact):
@@ -155,6 +196,19 @@ class Host(_Fact):
     wsl: Reading[bool]
     gcc: Reading[bool]  # whether a C compiler named gcc is on the path; Triton needs one at run time
     nvidia_module: Reading[str]  # version of the kernel module that is loaded
+    jetson: Reading[str] = _ABSENT  # the model, where the computer is one of NVIDIA's Jetson modules
+
+
+class Shell(_Fact):
+    """What the shell that started selwiz lets a CUDA program see.
+
+    `visible_gpus` are NVML indices in the order in which CUDA counts them; `visible_slices` the UUIDs of MIG slices.
+    """
+
+    cuda_visible_devices: Reading[str] = _ABSENT
+    cuda_device_order: Reading[str] = _ABSENT
+    visible_gpus: Reading[tuple[int, ...]] = _ABSENT
+    visible_slices: Reading[tuple[str, ...]] = _ABSENT
 
 
 class RuntimeFound(_Fact):
@@ -196,5 +250,11 @@ class Machine(_Fact):
     gpus: tuple[Gpu, ...]
     links: tuple[Link, ...]
     host: Host
+    shell: Shell = Shell()
     runtimes: tuple[RuntimeFound, ...]
     problems: tuple[Problem, ...]
+
+    @property
+    def planned(self) -> bool:
+        """Whether the machine will be bought: the catalogue described it and nothing was read from it."""
+        return any(gpu.name.source == PLAN for gpu in self.gpus)

@@ -1,13 +1,14 @@
 """Asks NVIDIA's management library about every GPU; the only importer of `pynvml`.
 
 NVML can hang or crash the process that asks, so this module is run as a child of its own, `python -m
-probes.nvml`, and needs nothing but the standard library and `pynvml`. It writes one JSON object a line, each
-as soon as it is known, so that a parent which has to kill it keeps everything read before:
+probes.nvml`, and needs nothing but the standard library, its two neighbours and `pynvml`. It writes one JSON
+object a line, each as soon as it is known, so that a parent which has to kill it keeps everything read before:
 
     {"event": "at", "gpu": 0, "call": "nvmlDeviceGetName"}      what is asked next
     {"event": "reading", "gpu": 0, "field": "name", "value": …, "why": …, "source": …, "code": …}
     {"event": "mig", "gpu": 0, "index": 1, "field": …, …}       a reading of one MIG slice
     {"event": "link", "a": 0, "b": 1, …}
+    {"event": "touched", "gpu": 0, "seconds": …}            how long the first question took
     {"event": "library", "path": …}, {"event": "failed", "stage": …, "code": …, "text": …}, {"event": "done"}
 
 `code` is NVML's return code where it was not 0. Readings of the driver have `gpu` null.
@@ -17,186 +18,21 @@ import ctypes
 import json
 import signal
 import sys
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-# Return codes, as in nvml.h.
-INVALID_ARGUMENT, NOT_SUPPORTED, NO_PERMISSION, NOT_FOUND, TIMEOUT = 2, 3, 4, 6, 10
-FUNCTION_NOT_FOUND, GPU_IS_LOST, VERSION_MISMATCH, DEPRECATED = 13, 15, 25, 26
+from probes.nvml_fields import FIELD_VALUES, NVLINK_VERSIONS, Row, cuda_version, named, ours, rows
+from probes.nvml_gate import Answer, Ask, Gate
 
-WHY_BY_CODE = {
-    NOT_SUPPORTED: "not_supported",
-    NO_PERMISSION: "no_permission",
-    TIMEOUT: "timeout",
-    FUNCTION_NOT_FOUND: "driver_too_old",
-    GPU_IS_LOST: "lost",
-    VERSION_MISMATCH: "driver_too_old",
-    DEPRECATED: "deprecated",
-}
-_ASK_OLDER_CALL = ("driver_too_old", "deprecated")
-
-ARCHITECTURES = {
-    2: "Kepler", 3: "Maxwell", 4: "Pascal", 5: "Volta", 6: "Turing", 7: "Ampere", 8: "Ada Lovelace",
-    9: "Hopper", 10: "Blackwell", 11: "DLA", 12: "DLA 2", 13: "Rubin", 15: "NPU3",
-}  # fmt: skip
-BRANDS = {
-    1: "Quadro", 2: "Tesla", 3: "NVS", 4: "GRID", 5: "GeForce", 6: "TITAN", 7: "NVIDIA vApps",
-    8: "NVIDIA vPC", 9: "NVIDIA vCS", 10: "NVIDIA RTX vWS", 11: "NVIDIA Cloud Gaming", 12: "Quadro RTX",
-    13: "NVIDIA RTX", 14: "NVIDIA", 15: "GeForce RTX", 16: "TITAN RTX",
-}  # fmt: skip
-COMPUTE_MODES = {0: "default", 1: "exclusive_thread", 2: "prohibited", 3: "exclusive_process"}
-VIRTUALIZATION_MODES = {0: "none", 1: "pass_through", 2: "vgpu_guest", 3: "vgpu_host", 4: "vsga_host"}
-ADDRESSING_MODES = {0: "none", 1: "HMM", 2: "ATS"}
-FABRIC_STATES = {1: "not_started", 2: "in_progress", 3: "completed"}
 PCIE_LEVELS = {0: "internal", 10: "PIX", 20: "PXB", 30: "PHB", 40: "NODE", 50: "SYS"}
-P2P_READ, P2P_NVLINK = 0, 2  # pynvml's own NVML_P2P_CAPS_INDEX_READ is a tuple by mistake
-CLOCK_SM, CLOCK_MEMORY = 1, 2
+# The read index is a number of ours: pynvml's NVML_P2P_CAPS_INDEX_READ is a tuple by mistake.
+P2P_INDICES = {"peer_access": 0, "peer_write": 1, "nvlink": 2, "peer_atomics": 3}
 FIELD_NVLINK_SPEED_COMMON, FIELD_NVLINK_COUNT, FIELD_NVLINK_SPEED = 90, 91, 164
 REMOTE_GPU = 0
 MAX_NVLINKS = 36
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
-
-Answer = dict[str, Any]
-"""What became of one question: `value` or `why`, `source`, and NVML's `code`."""
-
-
-class Ask(NamedTuple):
-    """One question: a `pynvml` function or ours, what follows the handle, what to make of the answer."""
-
-    call: str
-    args: tuple[Any, ...] = ()
-    convert: Callable[[Any], Any] = lambda value: value
-    function: Callable[..., Any] | None = None
-
-
-class Gate:
-    """The one door to NVML: announces every call and turns every way in which it fails into an `Answer`."""
-
-    def __init__(self, pynvml: Any, emit: Callable[[Answer], None]) -> None:
-        self.pynvml = pynvml
-        self.emit = emit
-        # NVMLLibraryMismatchError and the others are no subclasses of NVMLError.
-        self.caught = (
-            pynvml.NVMLError,
-            getattr(pynvml, "NVMLLibraryMismatchError", pynvml.NVMLError),
-            UnicodeDecodeError,
-            AttributeError,
-            ctypes.ArgumentError,
-        )
-
-    def ask(self, gpu: int | None, asks: Iterable[Ask], *before: Any) -> Answer:
-        """Put the first of `asks`, the next only where the driver does not know the former."""
-        answer: Answer = {}
-        for ask in asks:
-            answer = self._put(gpu, ask, *before)
-            if answer["why"] not in _ASK_OLDER_CALL:
-                break
-        return answer
-
-    def _put(self, gpu: int | None, ask: Ask, *before: Any) -> Answer:
-        self.emit({"event": "at", "gpu": gpu, "call": ask.call})
-        answer: Answer = {"value": None, "why": None, "source": f"nvml:{ask.call}"}
-        try:
-            function = ask.function or getattr(self.pynvml, ask.call)
-            value = ask.convert(function(*before, *ask.args))
-            if value is None:
-                return answer | {"why": "not_supported"}
-            return answer | {"value": value.decode(errors="replace") if isinstance(value, bytes) else value}
-        except self.caught as error:
-            return answer | self._reason(error)
-
-    def _reason(self, error: BaseException) -> Answer:
-        if isinstance(error, UnicodeDecodeError):
-            return {"value": error.object.decode(errors="replace"), "corrupt": True}
-        if isinstance(error, self.pynvml.NVMLError):
-            # Objects of NVMLError are unhashable and cannot be compared with others: only the number counts.
-            code = getattr(error, "value", None)
-            return {"why": WHY_BY_CODE.get(code, "unknown") if code is not None else "unknown", "code": code}
-        if isinstance(error, self.caught[1]):
-            return {"why": "driver_too_old"}
-        return {"why": "unknown"}  # the binding lacks the function, or was given the wrong type
-
-
-def cuda_version(number: int) -> str:
-    """Turn NVML's CUDA version (13000) into the usual words ("13.0")."""
-    return f"{number // 1000}.{number % 1000 // 10}"
-
-
-def _named(names: dict[int, str], kind: str) -> Callable[[int], str | None]:
-    return lambda number: names.get(number, f"{kind} {number}?")
-
-
-def _watts(milliwatts: int) -> float:
-    return milliwatts / 1000
-
-
-def _ours(call: str, function: Callable[..., Any], *args: Any, **rest: Any) -> Ask:
-    return Ask(call, args, function=function, **rest)
-
-
-def _fabric_state(info: Any) -> str | None:
-    if info.state == 0:
-        return None
-    if info.state == 3 and info.status != 0:
-        return "failed"
-    return FABRIC_STATES.get(info.state, f"state {info.state}?")
-
-
-def _fields(pynvml: Any) -> tuple[tuple[str, tuple[Ask, ...]], ...]:
-    """Name the readings of one GPU, with the questions that give each, the newest call first."""
-
-    def fabric(version: int) -> Callable[[Any], Any]:
-        def read(handle: Any) -> Any:
-            info = getattr(pynvml, f"c_nvmlGpuFabricInfo_v{version}_t")()
-            pynvml.nvmlDeviceGetGpuFabricInfoV(handle, ctypes.byref(info))
-            return info
-
-        return read
-
-    def pci(info: Any) -> Any:
-        return info.busId
-
-    return (
-        ("uuid", (Ask("nvmlDeviceGetUUID"),)),
-        ("name", (Ask("nvmlDeviceGetName"),)),
-        ("pci_bus_id", (Ask("nvmlDeviceGetPciInfo", convert=pci),)),
-        (
-            "compute_capability",
-            (Ask("nvmlDeviceGetCudaComputeCapability", convert=lambda v: f"{v[0]}.{v[1]}"),),
-        ),
-        ("architecture", (Ask("nvmlDeviceGetArchitecture", convert=_named(ARCHITECTURES, "architecture")),)),
-        ("brand", (Ask("nvmlDeviceGetBrand", convert=_named(BRANDS, "brand")),)),
-        ("cuda_cores", (Ask("nvmlDeviceGetNumGpuCores"),)),
-        ("memory_bus_width_bits", (Ask("nvmlDeviceGetMemoryBusWidth"),)),
-        ("max_mem_clock_mhz", (Ask("nvmlDeviceGetMaxClockInfo", (CLOCK_MEMORY,)),)),
-        ("max_sm_clock_mhz", (Ask("nvmlDeviceGetMaxClockInfo", (CLOCK_SM,)),)),
-        ("power_limit_w", (Ask("nvmlDeviceGetEnforcedPowerLimit", convert=_watts),)),
-        ("power_limit_default_w", (Ask("nvmlDeviceGetPowerManagementDefaultLimit", convert=_watts),)),
-        (
-            "power_limit_max_w",
-            (Ask("nvmlDeviceGetPowerManagementLimitConstraints", convert=lambda limits: _watts(limits[1])),),
-        ),
-        ("ecc_enabled", (Ask("nvmlDeviceGetEccMode", convert=lambda modes: bool(modes[0])),)),
-        ("persistence_mode", (Ask("nvmlDeviceGetPersistenceMode", convert=bool),)),
-        ("compute_mode", (Ask("nvmlDeviceGetComputeMode", convert=_named(COMPUTE_MODES, "mode")),)),
-        (
-            "virtualization_mode",
-            (Ask("nvmlDeviceGetVirtualizationMode", convert=_named(VIRTUALIZATION_MODES, "mode")),),
-        ),
-        ("addressing_mode", (Ask("nvmlDeviceGetAddressingMode", convert=_named(ADDRESSING_MODES, "mode")),)),
-        (
-            "fabric_state",
-            (
-                _ours("nvmlDeviceGetGpuFabricInfoV", fabric(3), convert=_fabric_state),
-                _ours("nvmlDeviceGetGpuFabricInfoV", fabric(2), convert=_fabric_state),
-            ),
-        ),
-        ("pcie_gen_max", (Ask("nvmlDeviceGetMaxPcieLinkGeneration"),)),
-        ("pcie_gen_current", (Ask("nvmlDeviceGetCurrPcieLinkGeneration"),)),
-        ("pcie_width_max", (Ask("nvmlDeviceGetMaxPcieLinkWidth"),)),
-        ("pcie_width_current", (Ask("nvmlDeviceGetCurrPcieLinkWidth"),)),
-    )
 
 
 class Walk:
@@ -229,6 +65,11 @@ class Walk:
                     Ask("nvmlSystemGetCudaDriverVersion", convert=cuda_version),
                 ),
             ),
+            ("branch", (Ask("nvmlSystemGetDriverBranch", convert=lambda info: info.branch),)),
+            (
+                "confidential_computing",
+                (Ask("nvmlSystemGetConfComputeState", convert=lambda state: bool(state.ccFeature)),),
+            ),
         ):
             self.reading(None, field, self.gate.ask(None, asks))
         count = self.gate.ask(None, [Ask("nvmlDeviceGetCount")])
@@ -240,6 +81,8 @@ class Walk:
             if index not in skip:
                 self.gpu(index)
         self.pairs()
+        # Last, because it may hang: NVML can be well where CUDA cannot start.
+        self.reading(None, "cuda_start", self.gate.ask(None, [ours("cuInit", cuda_start)]) | {"source": "cuda:cuInit"})
         self.emit({"event": "done"})
 
     def failed(self, stage: str, answer: Answer) -> None:
@@ -256,23 +99,34 @@ class Walk:
     def gpu(self, index: int) -> None:
         """Read one GPU; whatever goes wrong stays with this GPU."""
         # The first touch initialises a GPU without persistence mode, which takes seconds.
+        began = time.monotonic()
         handle = self.gate.ask(index, [Ask("nvmlDeviceGetHandleByIndex", (index,))])
+        self.emit({"event": "touched", "gpu": index, "seconds": time.monotonic() - began})
         if handle["why"]:
             self.emit({"event": "no_handle", "gpu": index, **handle})
             return
         self.handles[index] = handle["value"]
-        for field, asks in _fields(self.pynvml):
-            answer = self.reading(index, field, self.gate.ask(index, asks, handle["value"]))
-            if field == "uuid":
-                self.memory(index, handle["value"])  # early: it decides whether a model fits
-            if field == "pci_bus_id" and answer["value"]:
-                self.bus_ids[index] = answer["value"]
+        for row in rows(self.pynvml, self.field_value):
+            answer = self.row(index, row, handle["value"])
             if answer["why"] == "lost":
                 self.emit({"event": "no_handle", "gpu": index, **answer})
                 del self.handles[index]
                 return
         self.nvlinks(index, handle["value"])
         self.mig(index, handle["value"])
+
+    def row(self, index: int, row: Row, handle: Any) -> Answer:
+        """Put one question and report the readings that its answer gives."""
+        answer = self.gate.ask(index, row.asks, handle)
+        values = [answer["value"]] if len(row.fields) == 1 else answer["value"] or [None] * len(row.fields)
+        for field, value in zip(row.fields, values, strict=True):
+            why = answer["why"] or ("not_supported" if value is None else None)
+            self.reading(index, field, answer | {"value": value, "why": why})
+        if row.fields == ("uuid",):
+            self.memory(index, handle)  # early: it decides whether a model fits
+        if row.fields == ("pci_bus_id",) and answer["value"]:
+            self.bus_ids[index] = answer["value"]
+        return answer
 
     def memory(self, index: int, handle: Any) -> None:
         """Read total, free, used and reserved; before driver 510 the reserve is inside `used`."""
@@ -285,7 +139,7 @@ class Walk:
         info = self.gate.ask(
             index,
             (
-                _ours("nvmlDeviceGetMemoryInfo_v2", self.pynvml.nvmlDeviceGetMemoryInfo, version),
+                ours("nvmlDeviceGetMemoryInfo_v2", self.pynvml.nvmlDeviceGetMemoryInfo, version),
                 Ask("nvmlDeviceGetMemoryInfo"),
             ),
             handle,
@@ -311,8 +165,8 @@ class Walk:
 
     def nvlinks(self, index: int, handle: Any) -> None:
         """Count a GPU's NVLinks and the active ones, read their speed, and remember where they lead."""
-        name = "nvmlDeviceGetFieldValues"
-        count = self.gate.ask(index, [_ours(name, self.field_value, FIELD_NVLINK_COUNT)], handle)
+        name = FIELD_VALUES
+        count = self.gate.ask(index, [ours(name, self.field_value, FIELD_NVLINK_COUNT)], handle)
         limit = MAX_NVLINKS if count["why"] else min(count["value"], MAX_NVLINKS)
         states: list[int] = []
         last = count
@@ -324,7 +178,7 @@ class Walk:
             if last["value"] == 1:
                 self.remote(index, handle, link)
         if not states and last["why"]:
-            for field in ("nvlink_count", "nvlink_active_count", "nvlink_speed_mb_s"):
+            for field in ("nvlink_count", "nvlink_active_count", "nvlink_speed_mb_s", "nvlink_version"):
                 self.reading(index, field, last)
             return
         source = "nvml:nvmlDeviceGetNvLinkState"
@@ -334,11 +188,15 @@ class Walk:
         self.reading(index, "nvlink_active_count", {"value": active, "why": None, "source": source})
         first = next((link for link, state in enumerate(states) if state == 1), None)
         speed: Answer = {"value": None, "why": "not_supported", "source": source}
+        version = speed
         if first is not None:
-            speed = self.gate.ask(index, [_ours(name, self.field_value, FIELD_NVLINK_SPEED, first)], handle)
+            speed = self.gate.ask(index, [ours(name, self.field_value, FIELD_NVLINK_SPEED, first)], handle)
             if speed["why"]:
-                speed = self.gate.ask(index, [_ours(name, self.field_value, FIELD_NVLINK_SPEED_COMMON)], handle)
+                speed = self.gate.ask(index, [ours(name, self.field_value, FIELD_NVLINK_SPEED_COMMON)], handle)
+            words = named(NVLINK_VERSIONS, "version")
+            version = self.gate.ask(index, [Ask("nvmlDeviceGetNvLinkVersion", (first,), words)], handle)
         self.reading(index, "nvlink_speed_mb_s", speed)
+        self.reading(index, "nvlink_version", version)
         if speed["value"]:
             self.speeds[index] = speed["value"]
 
@@ -387,26 +245,30 @@ class Walk:
         indices = sorted(self.handles)
         for position, a in enumerate(indices):
             for b in indices[position + 1 :]:
-                pair = (self.handles[a], self.handles[b])
-                nvlink = self.gate.ask(a, [Ask("nvmlDeviceGetP2PStatus", (P2P_NVLINK,), lambda s: s == 0)], *pair)
-                peer = self.gate.ask(a, [Ask("nvmlDeviceGetP2PStatus", (P2P_READ,), lambda s: s == 0)], *pair)
-                level = self.gate.ask(
-                    a,
-                    [Ask("nvmlDeviceGetTopologyCommonAncestor", convert=_named(PCIE_LEVELS, "level"))],
-                    *pair,
-                )
-                self.emit(
-                    {
-                        "event": "link",
-                        "a": a,
-                        "b": b,
-                        "nvlink": nvlink["value"],
-                        "links": self.links_between(a, b) if nvlink["value"] else None,
-                        "speed_mb_s": self.speeds.get(a),
-                        "level": level["value"],
-                        "peer_access": peer,
-                    }
-                )
+                self.pair(a, b, self.handles[a], self.handles[b])
+
+    def pair(self, a: int, b: int, *handles: Any) -> None:
+        """Read how one GPU reaches another: through NVLink, over which PCIe path, and what it may do there."""
+        told = {
+            name: self.gate.ask(a, [Ask("nvmlDeviceGetP2PStatus", (number,), lambda status: status == 0)], *handles)
+            for name, number in P2P_INDICES.items()
+        }
+        nvlink = told.pop("nvlink")["value"]
+        level = self.gate.ask(
+            a, [Ask("nvmlDeviceGetTopologyCommonAncestor", convert=named(PCIE_LEVELS, "level"))], *handles
+        )
+        self.emit(
+            {
+                "event": "link",
+                "a": a,
+                "b": b,
+                "nvlink": nvlink,
+                "links": self.links_between(a, b) if nvlink else None,
+                "speed_mb_s": self.speeds.get(a),
+                "level": level["value"],
+                **told,
+            }
+        )
 
     def links_between(self, a: int, b: int) -> int | None:
         """Count the active NVLinks over which `a` reaches `b`: those that end there or in a switch."""
@@ -415,6 +277,15 @@ class Walk:
             return None
         there = self.bus_ids.get(b)
         return sum(kind != REMOTE_GPU or (bus_id is not None and bus_id == there) for kind, bus_id in ends) or None
+
+
+def cuda_start() -> str | None:
+    """Start CUDA in this process, which makes no context and takes no GPU memory; None without its library."""
+    try:
+        code = ctypes.CDLL("libcuda.so.1").cuInit(0)
+    except (OSError, AttributeError):
+        return None
+    return "ok" if code == 0 else f"error {code}"
 
 
 def loaded_library() -> str | None:
@@ -435,6 +306,20 @@ def end_with_parent() -> None:
         return  # no Linux: the next line that it writes will end it
 
 
+def _installed(*names: str) -> list[str]:
+    """Name those of the packages that are installed; each of them brings a module called pynvml."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = []
+    for name in names:
+        try:
+            version(name)
+        except PackageNotFoundError:
+            continue
+        found.append(name)
+    return found
+
+
 def main(arguments: list[str]) -> None:
     """Walk over everything but the GPUs named in `--skip 1,2`, writing JSON lines to standard output."""
 
@@ -450,11 +335,19 @@ def main(arguments: list[str]) -> None:
         return
     if not hasattr(pynvml, "_nvmlGetFunctionPointer") or not hasattr(pynvml, "nvmlInitWithFlags"):
         text = str(getattr(pynvml, "__file__", "pynvml"))
-        emit({"event": "failed", "stage": "binding", "why": "unknown", "code": None, "text": text})
+        packages = _installed("pynvml", "nvidia-ml-py3", "nvidia-ml-py")
+        emit(
+            {"event": "failed", "stage": "binding", "why": "unknown", "code": None, "text": text, "packages": packages}
+        )
         return
     Walk(pynvml, emit).run(skip)
 
 
-if __name__ == "__main__":
+def start(arguments: list[str]) -> None:
+    """Be the child: end with the parent, whatever call the driver keeps."""
     end_with_parent()
-    main(sys.argv[1:])
+    main(arguments)
+
+
+if __name__ == "__main__":
+    start(sys.argv[1:])

@@ -21,6 +21,9 @@ Why = Literal[
 ]
 """Every reason for which a reading may be absent."""
 
+PLAN = "plan"
+"""The source of every reading of a machine that will be bought."""
+
 WHYS: tuple[str, ...] = get_args(Why)
 
 

@@ -79,6 +79,40 @@ def supported_architectures(runtime: RuntimeFound) -> frozenset[str]:
     return names
 
 
+def known_flags(runtime: RuntimeFound) -> frozenset[str]:
+    """Read which flags `vllm serve` of this version knows (`--max-model-len`), from its sources (not imported).
+
+    They are the literals given to its parsers, and the fields of the classes that become flags; of a switch only the
+    positive form (`--no-…` is argparse's own). Raises `ProbeError` when the sources cannot be read.
+    """
+    remedy = "Give --vllm the path of a complete vLLM installation."
+    if runtime.package_dir is None:
+        raise ProbeError(f"The package folder of vLLM {runtime.version} was not found.", remedy)
+    package = Path(runtime.package_dir)
+    files = [package / "engine/arg_utils.py", *sorted(package.glob("entrypoints/**/cli_args.py"))]
+    try:
+        trees = [ast.parse(file.read_text(encoding="utf-8")) for file in files]
+    except (OSError, SyntaxError, ValueError) as error:
+        raise ProbeError(f"The flags of vLLM {runtime.version} cannot be read: {error}", remedy) from error
+    names = frozenset(name for tree in trees for name in _flags_of(tree))
+    if len(trees) < 2 or not names:
+        raise ProbeError(f"The sources of vLLM {runtime.version} name no flags of its server.", remedy)
+    return names
+
+
+def _flags_of(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="add_argument"), args=arguments):
+                for argument in arguments:
+                    if isinstance(argument, ast.Constant) and str(argument.value).startswith("-"):
+                        yield str(argument.value)
+            case ast.ClassDef(name=name, body=body) if name.endswith("FrontendArgs"):
+                for field in body:
+                    if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                        yield f"--{field.target.id.replace('_', '-')}"
+
+
 def _tables(tree: ast.Module) -> Iterator[list[str]]:
     for node in tree.body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
@@ -99,10 +133,11 @@ def _places(option: Path | None) -> Iterator[_Place]:
     here = tuple(dict.fromkeys(Path(entry) for entry in sys.path if entry))
     yield _Place(Path(sys.executable), here, "this_environment")
     for name in ("vllm", "python3", "python"):
-        command = shutil.which(name)
-        if command is None:
+        found = shutil.which(name)
+        if found is None:
             continue
-        interpreter = _interpreter_of_script(Path(command)) if name == "vllm" else Path(command)
+        command = _behind_shim(Path(found))
+        interpreter = _interpreter_of_script(command) if name == "vllm" else command
         if interpreter is not None:
             yield _Place(interpreter, _package_folders(interpreter), "path")
 
@@ -119,6 +154,24 @@ def _place_of_option(option: Path) -> _Place:
     else:
         raise ProbeError(f"{option} does not exist, or this user may not see it.", remedy)
     return _Place(interpreter, _package_folders(interpreter), "option")
+
+
+def _behind_shim(command: Path) -> Path:
+    """Follow one of pyenv's stand-ins to the command it would start; any other command is returned as it is.
+
+    The version is that of PYENV_VERSION, of a file .python-version here or above, or of pyenv's own file `version`.
+    """
+    if command.parent.name != "shims" or not is_dir(command.parent.parent / "versions"):
+        return command
+    root = command.parent.parent
+    folder = Path.cwd()
+    files = [*(above / ".python-version" for above in (folder, *folder.parents)), root / "version"]
+    texts = [os.environ.get("PYENV_VERSION"), *(text_of(file) for file in files)]
+    for version in next((text for text in texts if text and text.strip()), "").split():
+        behind = root / "versions" / version / "bin" / command.name
+        if is_file(behind):
+            return behind
+    return command
 
 
 def _interpreter_of_script(script: Path) -> Path | None:
@@ -182,13 +235,18 @@ def _read(place: _Place, name: str, folder: Path, metadata: Path) -> RuntimeFoun
             "build": build,
             "cuda_major": cuda,
             "distribution": name.replace("_", "-"),
-            "interpreter": str(place.interpreter),
-            "executable": str(command) if is_file(command) else None,
-            "package_dir": str(package) if package else None,
+            "interpreter": _text(place.interpreter),
+            "executable": _text(command) if is_file(command) else None,
+            "package_dir": _text(package) if package else None,
             "torch_version": torch_version,
             "found_by": place.found_by,
         }
     )
+
+
+def _text(path: Path) -> str:
+    """The path as text; a byte that is no text becomes �, since JSON holds text only."""
+    return os.fsencode(path).decode(errors="replace")
 
 
 def _package_dir(folder: Path, metadata: Path) -> Path | None:

@@ -5,9 +5,11 @@ from pathlib import Path
 
 from probes.assemble import assemble
 from probes.child import walk
+from probes.findings import findings
 from probes.host import read_host
 from probes.machine import Machine
 from probes.runtimes import find_runtimes
+from probes.shell import read_shell
 
 
 def take_machine(
@@ -24,6 +26,8 @@ def take_machine(
     runtimes = find_runtimes(vllm)  # first: a wrong path must not wait for the driver
     host = read_host(root)
     gpu_side = assemble(walk(timeout_s), host, root)
+    shell = read_shell(gpu_side.gpus)
+    more = findings(gpu_side.driver, gpu_side.gpus, gpu_side.links, host, shell, runtimes, gpu_side.problems)
     return Machine(
         tool_version=tool_version,
         taken_at=taken_at,
@@ -31,6 +35,7 @@ def take_machine(
         gpus=gpu_side.gpus,
         links=gpu_side.links,
         host=host,
+        shell=shell,
         runtimes=runtimes,
-        problems=gpu_side.problems,
+        problems=gpu_side.problems + more,
     )

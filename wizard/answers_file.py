@@ -120,6 +120,23 @@ def merge(layers: list[Layer]) -> Merged:
     return merged
 
 
+def overlay(layers: list[Layer]) -> Merged:
+    """Merge answers files of which a later one wins; rows keep the places that the first file gave them."""
+    merged = Merged(tree={}, origins={})
+    for layer in layers:
+        _merge_table(merged.tree, layer.tree, "", "", layer, merged.origins, None)
+    return merged
+
+
+def problems_of(tree: Tree) -> list[Problem]:
+    """Every value of the tree that cannot be used; an empty list for answers that are good."""
+    try:
+        validate(Merged(tree=tree, origins={}))
+    except InvalidAnswersError as error:
+        return error.problems
+    return []
+
+
 def validate(merged: Merged) -> Answers:
     """Check all answers at once; raises `InvalidAnswersError` with every value that cannot be used."""
     problems = [*_reserved_names(merged), *_secrets(merged)]
@@ -149,9 +166,12 @@ def _merge_table(
     at: str,
     layer: Layer,
     origins: dict[str, Origin],
-    problems: list[Problem],
+    problems: list[Problem] | None,
 ) -> None:
-    """Merge `tree` into `into`. `path` is the place without row numbers, `at` the same place with them."""
+    """Merge `tree` into `into`. `path` is the place without row numbers, `at` the same place with them.
+
+    A value that stands already is a problem, or gives way where `problems` is None.
+    """
     for name, value in tree.items():
         here, there = _join(path, name), _join(at, name)
         if isinstance(value, dict):
@@ -164,7 +184,7 @@ def _merge_table(
             if isinstance(mine, list):
                 _merge_rows(mine, value, here, there, layer, origins, problems)
                 continue
-        if name not in into:
+        if name not in into or problems is None:
             into[name] = value
             origins[there] = Origin(layer="answers", detail=layer.name, author=layer.author, raw=_raw(value))
         elif into[name] != value or type(into[name]) is not type(value):
@@ -179,7 +199,7 @@ def _merge_rows(
     at: str,
     layer: Layer,
     origins: dict[str, Origin],
-    problems: list[Problem],
+    problems: list[Problem] | None,
 ) -> None:
     identity = _ROW_IDENTITY.get(path, _ROW_IDENTITY_ELSEWHERE)
     earlier = {row[identity]: index for index, row in enumerate(into) if isinstance(row.get(identity), str)}
@@ -193,12 +213,14 @@ def _merge_rows(
 
 def _reserved_names(merged: Merged) -> Iterator[Problem]:
     """Strategies are known by their ids; a mistyped one would silently be a strategy that no rule knows."""
+    table = merged.tree.get("engine", {})
+    given = table.get("strategies", {}) if isinstance(table, dict) else {}
+    if not given or not isinstance(given, dict):
+        return
     from wizard.catalogue.loader import strategies
 
     known = list(strategies())
-    table = merged.tree.get("engine", {})
-    given = table.get("strategies", {}) if isinstance(table, dict) else {}
-    for name in given if isinstance(given, dict) else {}:
+    for name in given:
         if name not in known:
             key = f"engine.strategies.{name}"
             yield Problem(key, _file_of(key, merged.origins), f"is not a known strategy{_nearest(name, known)}")
@@ -235,6 +257,7 @@ def _plain(error: Any, key: str) -> str:
         "less_than_equal": f"must be {context.get('le')} or less",
         "literal_error": f"must be one of {str(context.get('expected', '')).replace(' or ', ', ')}",
         "string_too_long": f"is longer than {context.get('max_length', 0):,} characters",
+        "too_long": f"is longer than {context.get('max_length', 0):,} characters",
         "string_type": "must be text in quotes",
         "tuple_type": "must be a list",
         "model_type": "must be a table",
@@ -252,7 +275,7 @@ def _plain(error: Any, key: str) -> str:
             "bool": "must be true or false",
             "date": "must be a date such as 2027-01-31",
         }.get(stem, error["msg"])
-    return message if kind in ("model_type", "string_too_long") else f"{message} (given: {_shown(given)})"
+    return message if kind in ("model_type", "string_too_long", "too_long") else f"{message} (given: {_shown(given)})"
 
 
 def _known_keys() -> list[str]:

@@ -27,13 +27,10 @@ exit codes:
 def run(argv: Sequence[str]) -> int:
     """Run one command and return its exit code; every error is said in words on standard error."""
     arguments = _parser().parse_args(argv)
-    if arguments.command is None:
-        say("selwiz: the wizard's screens come with the next version. Until then: selwiz propose --help")
-        return ExitCode.USAGE
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _stop)
     try:
-        command = importlib.import_module(f"wizard.commands.{arguments.command}")
+        command = importlib.import_module(f"wizard.commands.{arguments.command or 'wizard'}")
         return int(command.run(arguments))
     except Exception as error:
         return _explain(error)
@@ -72,11 +69,13 @@ def _explain(error: Exception) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="selwiz",
-        description="Technology selection for a self-hosted language model: two decisions, two budget lines.",
+        description="Technology selection for a self-hosted language model: two decisions, two budget lines. "
+        "Without a command: the wizard in this terminal.",
         epilog=_EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"selwiz {__version__}")
+    _wizard(parser)
     commands = parser.add_subparsers(dest="command", metavar="command")
     _probe(_command(commands, "probe", "what this machine is", "selwiz probe --json > machine.json"))
     _check(_command(commands, "check", "the rules", "selwiz check --answers project.toml"))
@@ -94,6 +93,16 @@ def _parser() -> argparse.ArgumentParser:
     _command(commands, "schema", "JSON Schema of the answers file", "selwiz schema > answers.schema.json")
     _command(commands, "doctor", "versions, paths and state, for a bug report", "selwiz doctor")
     return parser
+
+
+def _wizard(parser: argparse.ArgumentParser) -> None:
+    _answers_option(parser, required=False)
+    _vllm_option(parser)
+    way = parser.add_mutually_exclusive_group()
+    way.add_argument("--new", action="store_true", help="begin a new selection at its first question")
+    way.add_argument("--resume", action="store_true", help="go on with the session saved last")
+    parser.add_argument("--short", action="store_true", help="with --new: nine questions")
+    parser.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
 
 
 def _command(
@@ -128,8 +137,18 @@ def _vllm_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _machine_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--machine",
+        metavar="WHERE",
+        help="a machine instead of this one: a file of `probe --record`, or plan:NAMExN for one that will be bought",
+    )
+
+
 def _probe(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="as JSON on standard output")
+    parser.add_argument("--record", metavar="FILE", type=Path, help="write the machine to a file for --machine")
+    _machine_option(parser)
     _vllm_option(parser)
     parser.add_argument(
         "--probe-timeout",
@@ -142,6 +161,7 @@ def _probe(parser: argparse.ArgumentParser) -> None:
 
 def _check(parser: argparse.ArgumentParser) -> None:
     _answers_option(parser)
+    _machine_option(parser)
     parser.add_argument("--evidence", metavar="DIR", type=Path, help="folder of an earlier smoke or document")
     parser.add_argument("--json", action="store_true", help="as JSON on standard output")
 
@@ -182,6 +202,7 @@ def _smoke_options(parser: argparse.ArgumentParser) -> None:
 
 def _propose(parser: argparse.ArgumentParser) -> None:
     _answers_option(parser)
+    _machine_option(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="the document; - for standard output")
     parser.add_argument(
         "--evidence", metavar="DIR", type=Path, help="folder of an earlier smoke, whose results are used"
@@ -214,6 +235,7 @@ def _answers(parser: argparse.ArgumentParser) -> None:
 
 def _show(parser: argparse.ArgumentParser) -> None:
     _answers_option(parser)
+    _machine_option(parser)
 
 
 def _date(text: str) -> datetime.date:

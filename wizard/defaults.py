@@ -26,18 +26,33 @@ class Default:
 def fill(answers: Answers, origins: dict[str, Origin], machine: Machine | None) -> tuple[Answers, dict[str, Origin]]:
     """Fill what is open from the probe and from defaults; returns the filled answers and all origins."""
     filled = dict(origins)
+    machine_words = _machine_words(machine)
     for default in DEFAULTS:
         if _get(answers, default.key) is not None:
             continue
         value = default.rule(answers, machine)
         if value is not None:
             answers = _set(answers, default.key.split("."), value)
-            filled[default.key] = Origin(layer=default.layer, detail=default.source)
+            detail = default.source + (machine_words if default.layer == "probe" else "")
+            filled[default.key] = Origin(layer=default.layer, detail=detail)
     return answers, filled
 
 
+def _machine_words(machine: Machine | None) -> str:
+    """What is to be said of every value that was taken from a machine which is not this one."""
+    if machine is None:
+        return ""
+    if machine.planned:
+        return " (a machine that will be bought, from the catalogue)"
+    return " (a recorded machine)" if machine.recorded else ""
+
+
 def _usable(machine: Machine | None) -> list[Gpu]:
-    return [gpu for gpu in machine.gpus if gpu.usable] if machine else []
+    """The GPUs that a runtime started from this shell could use."""
+    if machine is None:
+        return []
+    visible = machine.shell.visible_gpus.value
+    return [gpu for gpu in machine.gpus if gpu.usable and (visible is None or gpu.index in visible)]
 
 
 def _gpu_name(_: Answers, machine: Machine | None) -> str | None:

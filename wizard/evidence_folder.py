@@ -35,6 +35,22 @@ def read_evidence(folder: Path) -> Evidence:
     return Evidence(folder=folder, machine=machine, smoke=smoke)
 
 
+def machine_beside(evidence: Evidence | None, where: str | None) -> Machine | None:
+    """Return the machine of an earlier run, unless `where` (`--machine`) names the one to propose.
+
+    A measurement is shown beside the machine it was made on, or beside one that will be bought and on which it proves
+    no speed. Beside any other recorded machine it would pass for that machine's, which raises `UsageError`.
+    """
+    if evidence is None or where is None:
+        return evidence.machine if evidence else None
+    if evidence.smoke is not None and not where.startswith("plan:"):
+        raise UsageError(
+            f"The measurement in {evidence.folder} was made on its own machine, and --machine names another.",
+            "Leave out --machine, or give a machine that will be bought (plan:NAMExN).",
+        )
+    return None
+
+
 def _read(file: Path, model: type[Model]) -> Model | None:
     try:
         text = file.read_text(encoding="utf-8")

@@ -6,12 +6,12 @@ from pathlib import Path
 from probes.errors import ProbeError
 from probes.machine import Machine
 from probes.models import ModelFacts, read_model_folder
-from wizard import __version__
 from wizard.answers import Answers, Model
 from wizard.answers_file import Layer, Tree, merge, read_layer, validate
 from wizard.catalogue.loader import model_facts
 from wizard.defaults import fill
 from wizard.errors import UsageError
+from wizard.machine import machine_at
 from wizard.provenance import Origin
 
 
@@ -30,34 +30,37 @@ class Gathered:
 
 
 def gather(
-    files: list[Path], *, machine: Machine | None = None, probe: bool = True, vllm: Path | None = None
+    files: list[Path],
+    *,
+    machine: Machine | None = None,
+    probe: bool = True,
+    vllm: Path | None = None,
+    where: str | None = None,
 ) -> Gathered:
     """Read, merge and check the answers files, then fill what is open from the probe and from defaults.
 
-    Without a `machine`, this one is probed unless `probe` is False. Answers that cannot be used raise `UsageError`, all
-    of them at once, before anything is probed.
+    Without a `machine`, the one that `where` names (`--machine`) is taken, or this one is probed unless `probe` is
+    False. Answers that cannot be used raise `UsageError`, all of them at once, before anything is probed.
     """
-    return gather_layers([read_layer(file) for file in files], machine=machine, probe=probe, vllm=vllm)
+    return gather_layers([read_layer(file) for file in files], machine=machine, probe=probe, vllm=vllm, where=where)
 
 
 def gather_layers(
-    layers: list[Layer], *, machine: Machine | None = None, probe: bool = True, vllm: Path | None = None
+    layers: list[Layer],
+    *,
+    machine: Machine | None = None,
+    probe: bool = True,
+    vllm: Path | None = None,
+    where: str | None = None,
 ) -> Gathered:
     """The same from answers that are read already."""
     merged = merge(layers)
     given = validate(merged)
-    if machine is None and probe:
-        machine = take_machine(vllm=vllm)
+    if machine is None and (probe or where):
+        machine = machine_at(where, vllm=vllm)
     answers, origins = fill(given, merged.origins, machine)
     models = tuple(_facts(model) for model in answers.engine.models)
     return Gathered(answers=answers, origins=origins, tree=merged.tree, machine=machine, models=models)
-
-
-def take_machine(*, timeout_s: float = 20.0, vllm: Path | None = None) -> Machine:
-    """Probe this machine; `timeout_s` bounds what the NVIDIA driver may take."""
-    from probes import snapshot
-
-    return snapshot.take_machine(tool_version=__version__, timeout_s=timeout_s, vllm=vllm)
 
 
 def _facts(model: Model) -> ModelFacts | None:

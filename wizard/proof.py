@@ -15,9 +15,6 @@ from wizard.selection import Selection
 
 Qualifier = Literal["pipeline only", "other hardware"]
 
-#: The source of every reading of a machine that will be bought.
-_PLAN = "plan"
-
 
 def same_name(a: str, b: str) -> bool:
     """Whether two names are the same, case and spaces aside."""
@@ -31,7 +28,7 @@ def usable_gpus(machine: Machine) -> tuple[Gpu, ...]:
 
 def is_planned(machine: Machine) -> bool:
     """Whether the machine is one that will be bought: its readings are the catalogue's."""
-    return any(gpu.name.source == _PLAN for gpu in machine.gpus)
+    return machine.planned
 
 
 def carried_model(selection: Selection) -> tuple[int, Model, ModelFacts | None] | None:

@@ -30,7 +30,8 @@ def confirmed_smoke(request: SmokeRequest, *, yes: bool) -> SmokeResult:
     if not yes and not confirm("Start this?"):
         raise UsageError("The smoke was not confirmed; nothing was started.", "Add --yes to start what is shown.")
     with stop_on_signals() as stopper:
-        return run_smoke(request, PlainLines(sys.stderr), plan=plan, stopper=stopper)
+        lines = PlainLines(sys.stderr, pipeline_only=request.mode == "tiny")
+        return run_smoke(request, lines, plan=plan, stopper=stopper)
 
 
 def _offer_to_end_leftovers(request: SmokeRequest, *, yes: bool) -> None:

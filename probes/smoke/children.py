@@ -96,6 +96,8 @@ class Children:
         for name in ("tmp", "rpc", "cache", "traces", "bench"):
             (self.folder / name).mkdir()
         self._note()
+        # From here on nothing outlives us, not even the folder.
+        self._watchdog = Watchdog(self._run_file)
         return self
 
     def __exit__(
@@ -120,8 +122,6 @@ class Children:
 
     def spawn(self, command: Sequence[str], environment: Mapping[str, str], log: Path) -> subprocess.Popen[bytes]:
         """Start a child in a session of its own, without input, its output in `log`. Raises OSError."""
-        if self._watchdog is None:
-            self._watchdog = Watchdog(self._run_file)
         self.started_any = True
         with log.open("ab") as stream:
             child = subprocess.Popen(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from pathlib import Path
@@ -21,7 +22,8 @@ def write_atomically(path: Path, data: bytes) -> None:
             os.fsync(stream.fileno())
         temporary.replace(path)
     except OSError as problem:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink()
         raise CannotWriteEvidence(
             f"{path} cannot be written: {problem.strerror or problem}",
             "name another folder with --out, or free some space",
@@ -40,3 +42,17 @@ def write_evidence(folder: Path, files: dict[str, str]) -> tuple[EvidenceFile, .
         write_atomically(folder / name, data)
         written.append(EvidenceFile(name=name, sha256=hashlib.sha256(data).hexdigest()))
     return tuple(written)
+
+
+def bounded_log(path: Path, most_bytes: int = 8_000_000) -> str:
+    """Return a log as text; of one that a process flooded, its begin and its end and how much is left out between."""
+    with path.open("rb") as stream:
+        size = stream.seek(0, os.SEEK_END)
+        stream.seek(0)
+        if size <= most_bytes:
+            return stream.read().decode("utf-8", errors="replace")
+        begin = stream.read(most_bytes // 2)
+        stream.seek(size - most_bytes // 2)
+        end = stream.read(most_bytes // 2)
+    between = f"\n[{size - most_bytes:,} bytes of this log are left out]\n"
+    return begin.decode("utf-8", errors="replace") + between + end.decode("utf-8", errors="replace")

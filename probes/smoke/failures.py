@@ -24,6 +24,8 @@ WRAPPERS = re.compile(
     r"|^\s*File \""
 )
 _ERROR_LINE = re.compile(r"\b[A-Za-z_.]*(?:Error|Exception|Exit|NotFound)\b\s*:|\berror: |\bERROR\b")
+_NO_ERROR = re.compile(r"^\s*(?:\([^)]*\)\s*)?(?:INFO|WARNING|DEBUG)\b")
+"""Lines that report settings would match too much: they name every option."""
 _LOG_PREFIX = re.compile(
     r"^\s*(?:\([^)]*pid=\d+\)\s*)?"
     r"(?:(?:ERROR|WARNING|INFO|CRITICAL)\s+\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?\s*\[[^\]]*\]\s*)?"
@@ -250,7 +252,7 @@ TABLE: tuple[Advice, ...] = (
     ),
     _row(
         "remote_code",
-        r"contains custom code which must be executed|trust_remote_code",
+        r"contains custom code which must be executed|(?:set|pass|option) .{0,40}trust_remote_code=True",
         "the model brings its own code, which vLLM will not run unasked",
         "read that code first; then add --trust-remote-code to the settings, which the document will show",
     ),
@@ -332,7 +334,7 @@ def _explain_line(line: str) -> Explanation | None:
 
 def explain_log(lines: Sequence[str], returncode: int | None = None) -> Explanation:
     """Return why a start failed. `returncode` is the child's, negative for a signal, None if it still ran."""
-    cause_lines = [line for line in lines if not WRAPPERS.search(line)]
+    cause_lines = [line for line in lines if not WRAPPERS.search(line) and not _NO_ERROR.search(line)]
     errors = [line for line in cause_lines if _ERROR_LINE.search(line)]
     for line in [*reversed(errors), *reversed(cause_lines)]:
         found = _explain_line(line)
@@ -351,7 +353,7 @@ def explain_log(lines: Sequence[str], returncode: int | None = None) -> Explanat
     return Explanation(
         "unknown",
         f"vLLM ended{code}{said}",
-        "read the end of server.log; `selwiz explain` tells what it knows about a log",
+        "read the end of server.log, where the cause usually stands",
         last,
     )
 

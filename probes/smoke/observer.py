@@ -54,11 +54,15 @@ class Silent:
 
 
 class PlainLines(Silent):
-    """Writes one line per event to a stream; progress at every quarter only, so a log stays short."""
+    """Writes one line per event to a stream; progress at every quarter only, so a log stays short.
 
-    def __init__(self, stream: TextIO | None = None) -> None:
+    `pipeline_only` is for a run of the stand-in: its numbers are no verdict on the selection.
+    """
+
+    def __init__(self, stream: TextIO | None = None, *, pipeline_only: bool = False) -> None:
         self._stream = stream if stream is not None else sys.stderr
         self._told: tuple[str, int] = ("", 0)
+        self._pipeline_only = pipeline_only
 
     def _say(self, text: str) -> None:
         self._stream.write(text + "\n")
@@ -90,7 +94,7 @@ class PlainLines(Silent):
         )
         self._say(f"          {point.kind}: {point.completed} of {point.requests} done, median {medians}")
         for ceiling in point.ceilings:
-            word = ceiling.verdict.replace("_", " ")
+            word = "pipeline only, no verdict" if self._pipeline_only else ceiling.verdict.replace("_", " ")
             self._say(
                 f"          {ceiling.metric} p{ceiling.percentile:g} <= {ceiling.limit:g}: "
                 f"{ceiling.over} of {ceiling.n} over, {word}"

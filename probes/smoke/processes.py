@@ -27,6 +27,7 @@ RUN_FILE_PREFIX = "smoke-run-"
 TERM_GRACE_S = 3.0
 KILL_GRACE_S = 5.0
 POLL_S = 0.05
+SHM_SECOND_LOOK_S = 0.5
 SHM_PREFIXES = ("psm_", "sem.mp-", "torch_", "nccl-", "__KMP_REGISTERED_LIB")
 """Names that Python's shared_memory, multiprocessing, PyTorch, NCCL and OpenMP give their segments."""
 PRIVATE_PREFIX = "selwiz-"
@@ -188,34 +189,64 @@ def shm_names() -> tuple[str, ...]:
         return ()
 
 
-def _in_use(names: set[str]) -> set[str]:
-    """Return those segments that any process maps or holds open; all of them where /proc cannot be read."""
-    used: set[str] = set()
+def _inode(path: Path) -> tuple[int, int, int] | None:
+    """Return device and number of a file's inode, None if it is gone."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return os.major(found.st_dev), os.minor(found.st_dev), found.st_ino
+
+
+def _inodes_in_use() -> set[tuple[int, int, int]]:
+    """Return the inodes that any process maps from or holds open in shared memory.
+
+    Inodes, because a semaphore is mapped under the temporary name it was made with and then linked to its own.
+    """
+    used: set[tuple[int, int, int]] = set()
     for entry in PROC.iterdir():
         if not entry.name.isdigit():
             continue
         with contextlib.suppress(OSError):
-            maps = (entry / "maps").read_text(encoding="utf-8", errors="replace")
-            used |= {name for name in names if f"{SHM}/{name}" in maps}
+            for line in (entry / "maps").read_text(encoding="utf-8", errors="replace").splitlines():
+                if str(SHM) in line:
+                    device, number = line.split()[3:5]
+                    major, minor = (int(part, 16) for part in device.split(":"))
+                    used.add((major, minor, int(number)))
             for link in (entry / "fd").iterdir():
                 with contextlib.suppress(OSError):
-                    target = link.readlink()
-                    if target.parent == SHM and target.name in names:
-                        used.add(target.name)
+                    if str(link.readlink()).startswith(str(SHM)):
+                        found = _inode(link)
+                        used |= {found} if found else set()
     return used
+
+
+def unused_segments(before: Iterable[str]) -> tuple[str, ...]:
+    """Return segments newer than `before` that belong to this user and that no process uses.
+
+    One that is just being made is unused for a moment, so each must be seen unused twice.
+    """
+    known = set(before)
+    names = set()
+    for name in shm_names():
+        with contextlib.suppress(OSError):
+            if name not in known and name.startswith(SHM_PREFIXES) and (SHM / name).stat().st_uid == os.getuid():
+                names.add(name)
+    for look in range(2):
+        if names and look:
+            time.sleep(SHM_SECOND_LOOK_S)
+        used = _inodes_in_use() if names else set()
+        names = {name for name in names if (inode := _inode(SHM / name)) is not None and inode not in used}
+    return tuple(sorted(names))
 
 
 def remove_new_segments(before: Iterable[str]) -> tuple[str, ...]:
     """Remove segments newer than `before` that belong to this user and nobody uses; return their names."""
-    known = set(before)
-    candidates = {name for name in shm_names() if name not in known and name.startswith(SHM_PREFIXES)}
     removed = []
-    for name in sorted(candidates - _in_use(candidates) if candidates else candidates):
+    for name in unused_segments(before):
         with contextlib.suppress(OSError):
-            path = SHM / name
-            if path.stat().st_uid == os.getuid():
-                path.unlink()
-                removed.append(name)
+            (SHM / name).unlink()
+            removed.append(name)
     return tuple(removed)
 
 

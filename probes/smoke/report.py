@@ -9,6 +9,7 @@ from typing import Any
 
 from probes.smoke.children import Children
 from probes.smoke.endpoint import ServedModel
+from probes.smoke.evidence import bounded_log
 from probes.smoke.load import CLIENT_LIMIT, without_texts
 from probes.smoke.metrics import Metrics, Seen, parse_metrics, strategies_seen
 from probes.smoke.plan import SmokePlan
@@ -67,7 +68,7 @@ class Report:
         """Gather the evidence as text, before the private folder goes."""
         files = self.state.files
         for path in sorted(self.children.folder.glob("*.log")):
-            files[path.name] = self.scrub(path.read_text(encoding="utf-8", errors="replace").replace("\r", "\n"))
+            files[path.name] = self.scrub(bounded_log(path).replace("\r", "\n"))
         for path in sorted((self.children.folder / "traces").glob("*.jsonl")):
             files[f"trace-{path.name}"] = path.read_text(encoding="utf-8")
         for name, raw in self.state.raw.items():

@@ -50,7 +50,7 @@ class Scrubber:
         for secret in self._secrets:
             text = text.replace(secret, "<key>")
         for path, name in self._paths:
-            text = re.sub(re.escape(path) + r"(?![\w.-])", lambda _match, name=name: name, text)  # type: ignore[misc]
+            text = re.sub(re.escape(path) + r"(?![\w-]|\.\w)", lambda _match, name=name: name, text)  # type: ignore[misc]
         for name, instead in self._names:
             text = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", instead, text)
         text = _UUID.sub(r"\1-<uuid>", text)

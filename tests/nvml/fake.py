@@ -18,15 +18,20 @@ from typing import Any
 HERE = Path(__file__).parent
 SCENARIOS = HERE / "scenarios"
 LIBRARY = "libnvidia-ml.so.1"
+CUDA_LIBRARY = "libcuda.so.1"
 SCENARIO_VARIABLE = "SELWIZ_FAKE_NVML"
 
 Scenario = Mapping[str, Any]
 
 
 def scenario(name: str) -> dict[str, Any]:
-    """Read the scenario file of that name."""
+    """Read the scenario file of that name, laid over the one that it names as its `base`.
+
+    Besides what `flatten` describes, `files` are texts by their path below the root, and `library` false leaves the
+    machine without NVIDIA's library.
+    """
     loaded: dict[str, Any] = json.loads((SCENARIOS / f"{name}.json").read_text(encoding="utf-8"))
-    return loaded
+    return merged(scenario(loaded.pop("base")), loaded) if "base" in loaded else loaded
 
 
 def merged(base: Scenario, change: Scenario) -> dict[str, Any]:
@@ -114,9 +119,18 @@ class FakeNvml:
             folder.mkdir(parents=True, exist_ok=True)
             script = folder / "symbols.map"
             local = "".join(f"{symbol}; " for symbol in sorted(hidden))
-            script.write_text(f"{{ global: nvml*; local: {local}*; }};\n", encoding="utf-8")
+            script.write_text(f"{{ global: nvml*; cuInit; local: {local}*; }};\n", encoding="utf-8")
             options = ("-shared", f"-Wl,-soname,{LIBRARY}", f"-Wl,--version-script={script}")
             self._gcc(*options, str(self._object), "-o", str(target))
+            (folder / CUDA_LIBRARY).symlink_to(target.name)
+        return folder
+
+    def _no_library(self) -> Path:
+        """Give a folder that hides the library of this computer: what lies there cannot be loaded."""
+        folder = self.folder / "no-library"
+        folder.mkdir(exist_ok=True)
+        for name in (LIBRARY, CUDA_LIBRARY):
+            (folder / name).write_bytes(b"not a library")
         return folder
 
     def env(self, machine: str | Scenario, subfolder: str = "", **change: Any) -> dict[str, str]:
@@ -129,6 +143,8 @@ class FakeNvml:
         text = flatten(whole)
         file = self.folder / f"{abs(hash(text)):x}.scenario"
         file.write_text(text, encoding="utf-8")
+        if not whole.get("library", True):
+            return {"LD_LIBRARY_PATH": str(self._no_library()), SCENARIO_VARIABLE: str(file)}
         hidden = frozenset(whole.get("faults", {}).get("hide", ()))
         return {"LD_LIBRARY_PATH": str(self.library(hidden, subfolder)), SCENARIO_VARIABLE: str(file)}
 

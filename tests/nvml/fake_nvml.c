@@ -5,7 +5,7 @@
  *   count                                           number of GPUs
  *   gpu.I.KEY                                       a value of GPU I
  *   gpu.I.mig.J.KEY                                 a value of slice J of GPU I
- *   link.A.B.KEY                                    of a pair, A < B: nvlink, read, ancestor
+ *   link.A.B.KEY                                    of a pair, A < B: nvlink, read, write, atomics, ancestor
  *   lost.I                                          GPU I is off the bus
  *   return.SYMBOL, return.SYMBOL@I                  the code that a call returns (of GPU I only)
  *   from_call.SYMBOL                                ... but only from the n-th call on (counted from 1)
@@ -156,6 +156,7 @@ int nvmlDeviceGetHandleByIndex_v2(u32 i, Device **d) {
     int symbol(Device *d, char *b, u32 n) { ENTER(#symbol, d->gpu); return put_string(of(d, key), b, n); }
 STRING(nvmlDeviceGetName, "name")
 STRING(nvmlDeviceGetUUID, "uuid")
+STRING(nvmlDeviceGetBoardPartNumber, "part_number")
 
 #define NUMBER(symbol, key) \
     int symbol(Device *d, u32 *v) { ENTER(#symbol, d->gpu); return put_u32(of(d, key), v); }
@@ -177,14 +178,22 @@ NUMBER(nvmlDeviceGetMinorNumber, "minor")
 NUMBER(nvmlDeviceGetMaxMigDeviceCount, "mig_max")
 NUMBER(nvmlDeviceGetGpuInstanceId, "gpu_instance_id")
 NUMBER(nvmlDeviceGetComputeInstanceId, "compute_instance_id")
+NUMBER(nvmlDeviceGetGpuMaxPcieLinkGeneration, "pcie_gen_device_max")
+NUMBER(nvmlDeviceGetNumaNodeId, "own_numa_node")
+NUMBER(nvmlDeviceGetC2cModeInfoV, "c2c")
 
-int nvmlDeviceGetTotalEnergyConsumption(Device *d, u64 *mj) {
-    ENTER("nvmlDeviceGetTotalEnergyConsumption", d->gpu);
-    const char *v = of(d, "energy_mj");
-    if (!v) return UNSUPPORTED;
-    *mj = strtoull(v, NULL, 10);
-    return OK;
-}
+#define LONG_NUMBER(symbol, key) \
+    int symbol(Device *d, u64 *v) { \
+        ENTER(#symbol, d->gpu); \
+        const char *text = of(d, key); \
+        if (text) *v = strtoull(text, NULL, 10); \
+        return text ? OK : UNSUPPORTED; \
+    }
+LONG_NUMBER(nvmlDeviceGetTotalEnergyConsumption, "energy_mj")
+LONG_NUMBER(nvmlDeviceGetCurrentClocksEventReasons, "clock_reasons")
+LONG_NUMBER(nvmlDeviceGetCurrentClocksThrottleReasons, "clock_reasons")
+LONG_NUMBER(nvmlDeviceGetBAR1MemoryInfo, "bar1_total_bytes")
+
 int nvmlDeviceGetPowerManagementLimitConstraints(Device *d, u32 *least, u32 *most) {
     ENTER("nvmlDeviceGetPowerManagementLimitConstraints", d->gpu);
     *least = 0;
@@ -193,6 +202,68 @@ int nvmlDeviceGetPowerManagementLimitConstraints(Device *d, u32 *least, u32 *mos
 int nvmlDeviceGetMaxClockInfo(Device *d, int kind, u32 *mhz) {
     ENTER("nvmlDeviceGetMaxClockInfo", d->gpu);
     return put_u32(of(d, kind == 2 ? "max_mem_clock_mhz" : "max_sm_clock_mhz"), mhz);
+}
+int nvmlDeviceGetClockInfo(Device *d, int kind, u32 *mhz) {
+    ENTER("nvmlDeviceGetClockInfo", d->gpu);
+    return put_u32(of(d, kind == 2 ? "mem_clock_mhz" : "sm_clock_mhz"), mhz);
+}
+int nvmlDeviceGetTemperature(Device *d, int sensor, u32 *c) {
+    ENTER("nvmlDeviceGetTemperature", d->gpu);
+    return sensor ? INVALID : put_u32(of(d, "temperature_c"), c);
+}
+typedef struct { u32 version, sensor, value; } Temperature;
+int nvmlDeviceGetTemperatureV(Device *d, Temperature *t) {
+    ENTER("nvmlDeviceGetTemperatureV", d->gpu);
+    return t->version == 0x0100000C ? put_u32(of(d, "temperature_c"), &t->value) : BAD_VERSION;
+}
+typedef struct { u32 version, value; } Versioned;
+int nvmlDeviceGetMarginTemperature(Device *d, Versioned *t) {
+    ENTER("nvmlDeviceGetMarginTemperature", d->gpu);
+    return t->version == 0x01000008 ? put_u32(of(d, "temperature_margin_c"), &t->value) : BAD_VERSION;
+}
+int nvmlDeviceGetTotalEccErrors(Device *d, int kind, int since, u64 *n) {
+    ENTER("nvmlDeviceGetTotalEccErrors", d->gpu);
+    const char *v = of(d, kind ? "ecc_uncorrected" : "ecc_corrected");
+    if (since != 1) return INVALID;
+    if (v) *n = strtoull(v, NULL, 10);
+    return v ? OK : UNSUPPORTED;
+}
+int nvmlDeviceGetRemappedRows(Device *d, u32 *corrected, u32 *uncorrected, u32 *pending, u32 *failed) {
+    ENTER("nvmlDeviceGetRemappedRows", d->gpu);
+    const char *v = of(d, "remapped_rows");  /* "corrected uncorrected pending failed" */
+    return v && sscanf(v, "%u %u %u %u", corrected, uncorrected, pending, failed) == 4 ? OK : UNSUPPORTED;
+}
+typedef struct { u32 gpu, memory; } Utilization;
+int nvmlDeviceGetUtilizationRates(Device *d, Utilization *u) {
+    ENTER("nvmlDeviceGetUtilizationRates", d->gpu);
+    const char *mig = of(d, "mig_mode");
+    u->memory = 0;
+    return mig && atoi(mig) ? UNSUPPORTED : put_u32(of(d, "utilization"), &u->gpu);
+}
+static int put_mask(const char *value, u32 words, u64 *mask) {
+    if (!value) return UNSUPPORTED;
+    memset(mask, 0, words * sizeof *mask);
+    mask[0] = strtoull(value, NULL, 16);
+    return OK;
+}
+int nvmlDeviceGetCpuAffinity(Device *d, u32 words, u64 *mask) {
+    ENTER("nvmlDeviceGetCpuAffinity", d->gpu);
+    return put_mask(of(d, "cpu_mask"), words, mask);
+}
+int nvmlDeviceGetMemoryAffinity(Device *d, u32 words, u64 *mask, u32 scope) {
+    ENTER("nvmlDeviceGetMemoryAffinity", d->gpu);
+    return scope ? INVALID : put_mask(of(d, "node_mask"), words, mask);
+}
+typedef struct { u32 version; char branch[80]; } Branch;
+int nvmlSystemGetDriverBranch(Branch *b, u32 n) {
+    ENTER("nvmlSystemGetDriverBranch", -1);
+    return b->version == 0x01000054 ? put_string(get("driver.branch"), b->branch, n) : BAD_VERSION;
+}
+typedef struct { u32 environment, on, tools; } ConfidentialComputing;
+int nvmlSystemGetConfComputeState(ConfidentialComputing *c) {
+    ENTER("nvmlSystemGetConfComputeState", -1);
+    memset(c, 0, sizeof *c);
+    return put_u32(get("driver.confidential_computing"), &c->on);
 }
 int nvmlDeviceGetCudaComputeCapability(Device *d, int *major, int *minor) {
     ENTER("nvmlDeviceGetCudaComputeCapability", d->gpu);
@@ -273,6 +344,10 @@ int nvmlDeviceGetNvLinkState(Device *d, u32 link, u32 *active) {
     *active = link < (u32)(up ? atoi(up) : links(d));
     return OK;
 }
+int nvmlDeviceGetNvLinkVersion(Device *d, u32 link, u32 *version) {
+    ENTER("nvmlDeviceGetNvLinkVersion", d->gpu);
+    return (int)link < links(d) ? put_u32(of(d, "nvlink_version"), version) : INVALID;
+}
 int nvmlDeviceGetNvLinkRemoteDeviceType(Device *d, u32 link, u32 *kind) {
     ENTER("nvmlDeviceGetNvLinkRemoteDeviceType", d->gpu);
     (void)link;
@@ -309,7 +384,8 @@ static const char *of_pair(const Device *a, const Device *b, const char *name) {
 }
 int nvmlDeviceGetP2PStatus(Device *a, Device *b, int index, u32 *status) {
     ENTER("nvmlDeviceGetP2PStatus", a->gpu);
-    return put_u32(of_pair(a, b, index == 2 ? "nvlink" : "read"), status);
+    static const char *const names[] = {"read", "write", "nvlink", "atomics"};
+    return index < 0 || index > 3 ? INVALID : put_u32(of_pair(a, b, names[index]), status);
 }
 int nvmlDeviceGetTopologyCommonAncestor(Device *a, Device *b, u32 *level) {
     ENTER("nvmlDeviceGetTopologyCommonAncestor", a->gpu);
@@ -321,18 +397,54 @@ int nvmlDeviceGetGpuFabricInfoV(Device *d, Fabric *f) {
     ENTER("nvmlDeviceGetGpuFabricInfoV", d->gpu);
     const char *newest = of(d, "fabric_version");
     if (f->version != 0x02000024 && (f->version != 0x03000028 || (newest && atoi(newest) < 3))) return BAD_VERSION;
-    f->status = 0;
+    f->status = f->clique = 0;
+    memset(f->cluster, of(d, "fabric_cluster") ? 1 : 0, sizeof f->cluster);
+    if (of(d, "fabric_clique")) put_u32(of(d, "fabric_clique"), &f->clique);
+    if (f->version == 0x03000028) f->summary = (unsigned char)(of(d, "fabric_health") ? atoi(of(d, "fabric_health")) : 0);
     if (of(d, "fabric_status")) put_u32(of(d, "fabric_status"), &f->status);
     return put_u32(of(d, "fabric_state"), &f->state);
 }
-typedef struct { u32 version, value; } Mode;
-int nvmlDeviceGetAddressingMode(Device *d, Mode *m) {
+int nvmlDeviceGetAddressingMode(Device *d, Versioned *m) {
     ENTER("nvmlDeviceGetAddressingMode", d->gpu);
     return m->version == 0x01000008 ? put_u32(of(d, "addressing_mode"), &m->value) : BAD_VERSION;
 }
-int nvmlDeviceGetComputeRunningProcesses_v3(Device *d, u32 *count, void *infos) {
-    ENTER("nvmlDeviceGetComputeRunningProcesses_v3", d->gpu);
-    (void)infos;
-    *count = 0;
-    return OK;
+typedef struct { u32 pid; u64 memory; u32 gpu_instance, compute_instance; } Process;
+/* Processes are "pid bytes" pairs with commas; bytes "?" is what WSL says: all ones. */
+static int processes(const char *symbol, const Device *d, u32 *count, Process *out) {
+    ENTER(symbol, d->gpu);
+    const char *text = of(d, "processes");
+    u32 have = 0, room = *count;
+    for (const char *at = text; at && *at; at = strchr(at, ','), at = at ? at + 1 : NULL, have++)
+        if (out && have < room) {
+            char bytes[32] = "";
+            out[have] = (Process){0, ~0ULL, ~0u, ~0u};
+            if (sscanf(at, "%u %31[^,]", &out[have].pid, bytes) == 2 && bytes[0] != '?') out[have].memory = strtoull(bytes, NULL, 10);
+        }
+    *count = have;
+    return have > room ? TOO_SMALL : OK;
+}
+int nvmlDeviceGetComputeRunningProcesses_v3(Device *d, u32 *n, Process *p) { return processes("nvmlDeviceGetComputeRunningProcesses_v3", d, n, p); }
+int nvmlDeviceGetComputeRunningProcesses_v2(Device *d, u32 *n, Process *p) { return processes("nvmlDeviceGetComputeRunningProcesses_v2", d, n, p); }
+
+int nvmlDeviceGetHandleByUUID(const char *uuid, Device **d) {
+    ENTER("nvmlDeviceGetHandleByUUID", -1);
+    for (int i = 0; i < MOST_GPUS; i++)
+        for (int j = -1; j < MOST_SLICES; j++) {
+            Device *one = j < 0 ? &devices[i] : &slices[i][j];
+            if (of(one, "uuid") && !strcmp(of(one, "uuid"), uuid)) return *d = one, OK;
+        }
+    return MISSING;
+}
+int nvmlDeviceGetDeviceHandleFromMigDeviceHandle(Device *d, Device **parent) {
+    ENTER("nvmlDeviceGetDeviceHandleFromMigDeviceHandle", d->gpu);
+    *parent = &devices[d->gpu];
+    return d->mig < 0 ? INVALID : OK;
+}
+
+/* CUDA's own library is a link to this file: what its initialisation answers. */
+int cuInit(u32 flags) {
+    (void)flags;
+    ENTER("cuInit", -1);
+    const char *code = get("driver.cuda_init");
+    return code ? atoi(code) : 0;
 }

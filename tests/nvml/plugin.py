@@ -6,8 +6,9 @@ from typing import Any, Protocol
 import pytest
 
 from probes.machine import Machine
+from probes.shell import ORDER, VISIBLE
 from probes.snapshot import take_machine
-from tests.nvml.fake import FakeNvml, Scenario
+from tests.nvml.fake import FakeNvml, Scenario, scenario
 
 
 @pytest.fixture(scope="session")
@@ -32,9 +33,16 @@ def probe(fake_nvml: FakeNvml, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     The files of this computer's own driver are out of sight.
     """
 
+    for name in (VISIBLE, ORDER):
+        monkeypatch.delenv(name, raising=False)
+
     def read(machine: str | Scenario, *, timeout_s: float = 20.0, **change: Any) -> Machine:
         for name, value in fake_nvml.env(machine, **change).items():
             monkeypatch.setenv(name, value)
+        whole = scenario(machine) if isinstance(machine, str) else machine
+        for name, text in {**whole.get("files", {}), **change.get("files", {})}.items():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(text)
         return take_machine(tool_version="0", timeout_s=timeout_s, root=tmp_path)
 
     return read

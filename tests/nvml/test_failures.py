@@ -22,8 +22,12 @@ FOUR = {
 }
 
 
+REMARKS = {"some_unreadable", "pcie_narrow"}
+
+
 def codes(machine: Machine) -> list[tuple[str, int | None]]:
-    return [(problem.code, problem.gpu) for problem in machine.problems]
+    """The problems by code and GPU, without what merely follows from them or holds for the healthy machine too."""
+    return [(problem.code, problem.gpu) for problem in machine.problems if problem.code not in REMARKS]
 
 
 def initialising_fails(code: int) -> dict[str, Any]:
@@ -200,16 +204,16 @@ def test_mig_without_instances_is_unusable(probe: Probe) -> None:
 
 
 def test_a_hang_at_one_gpu_is_cut_off_and_named(probe: Probe) -> None:
-    assert codes(probe("hang", timeout_s=1.5)) == [("probe_timeout", 2)]
+    assert codes(probe("hang", timeout_s=3)) == [("probe_timeout", 2)]
 
 
 def test_a_hang_keeps_what_was_read_of_that_gpu(probe: Probe) -> None:
-    gpu = probe("hang", timeout_s=1.5).gpus[2]
+    gpu = probe("hang", timeout_s=3).gpus[2]
     assert (gpu.memory_total_bytes.known, gpu.name.why, gpu.usable) == (True, "timeout", False)
 
 
 def test_a_hang_at_one_gpu_does_not_hide_those_after_it(probe: Probe) -> None:
-    assert [gpu.usable for gpu in probe("hang", timeout_s=1.5).gpus] == [True, True, False, True]
+    assert [gpu.usable for gpu in probe("hang", timeout_s=3).gpus] == [True, True, False, True]
 
 
 def test_a_driver_that_hangs_at_once(probe: Probe) -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from probes.machine import Gpu, Machine
+from probes.nvml_fields import number_ranges
 from probes.reading import Reading
 from tests.nvml.fake import scenario
 from tests.nvml.plugin import Probe
@@ -69,6 +70,32 @@ def test_a_reading_names_its_call(h100: Machine) -> None:
         ("nvlink_count", 18),
         ("nvlink_active_count", 18),
         ("nvlink_speed_mb_s", 26562),
+        ("nvlink_version", "4.0"),
+        ("minor_number", 0),
+        ("sm_clock_mhz", 345),
+        ("mem_clock_mhz", 2619),
+        ("clock_limited_by", "idle"),
+        ("power_w", 70.0),
+        ("energy_j", 123456.789),
+        ("temperature_c", 29),
+        ("memory_temperature_c", 35),
+        ("ecc_pending", True),
+        ("ecc_errors_corrected", 0),
+        ("ecc_errors_uncorrected", 0),
+        ("remapped_rows_uncorrected", 0),
+        ("row_remap_pending", False),
+        ("row_remap_failed", False),
+        ("recovery_action", "none"),
+        ("c2c_enabled", False),
+        ("fabric_spans_nodes", False),
+        ("fabric_clique", 0),
+        ("pcie_gen_device_max", 5),
+        ("bar1_total_bytes", 128 * 1024**3),
+        ("cpu_affinity", "0-7"),
+        ("memory_affinity", "0"),
+        ("utilization_percent", 0),
+        ("process_count", 0),
+        ("process_memory_bytes", 0),
     ],
 )
 def test_field(h100: Machine, field: str, value: object) -> None:
@@ -181,3 +208,56 @@ def test_a_vgpu_guest_has_its_profiles_memory(probe: Probe) -> None:
 
 def test_the_json_reads_back_as_the_same_machine(h100: Machine) -> None:
     assert Machine.model_validate_json(h100.model_dump_json()) == h100
+
+
+def test_the_driver_tells_its_branch_and_that_nothing_is_confidential(h100: Machine) -> None:
+    assert (h100.driver.branch.value, h100.driver.confidential_computing.value) == ("r580_00", False)
+
+
+def test_a_cluster_of_nvlink_is_told(probe: Probe) -> None:
+    gpu = probe("gb200x4").gpus[0]
+    assert (gpu.fabric_spans_nodes.value, gpu.fabric_clique.value, gpu.fabric_health.value) == (True, 1, "healthy")
+
+
+def test_an_older_driver_averages_its_power(probe: Probe) -> None:
+    gpu = probe({"gpus": [{"power_usage_mw": 55000}]}).gpus[0]
+    assert (gpu.power_w.value, gpu.power_w.source) == (55.0, "nvml:nvmlDeviceGetPowerUsage")
+
+
+def test_an_older_driver_is_asked_for_its_throttle_reasons(probe: Probe) -> None:
+    faults = {"hide": ["nvmlDeviceGetCurrentClocksEventReasons"]}
+    gpu = probe({"gpus": [{"clock_reasons": 0x24}]}, faults=faults).gpus[0]
+    assert gpu.clock_limited_by.value == "sw_power_cap, sw_thermal"
+
+
+def test_a_reason_that_is_not_known_is_shown_by_its_bit(probe: Probe) -> None:
+    assert probe({"gpus": [{"clock_reasons": 0x1001}]}).gpus[0].clock_limited_by.value == "idle, 0x1000?"
+
+
+def test_windows_does_not_tell_what_a_process_holds(probe: Probe) -> None:
+    gpu = probe("wsl2").gpus[0]
+    assert (gpu.process_count.value, gpu.process_memory_bytes.why) == (1, "not_supported")
+
+
+def test_an_older_driver_lists_its_processes_by_the_older_call(probe: Probe) -> None:
+    faults = {"hide": ["nvmlDeviceGetComputeRunningProcesses_v3"]}
+    assert probe({"gpus": [{"processes": "7 1000"}]}, faults=faults).gpus[0].process_memory_bytes.value == 1000
+
+
+def test_what_each_gpu_may_do_with_the_others_memory(probe: Probe) -> None:
+    (link,) = probe({"gpus": [{}, {}], "pair_defaults": {"read": 0, "write": 0, "atomics": 5}}).links
+    assert (link.peer_access.value, link.peer_write.value, link.peer_atomics.value) == (True, True, False)
+
+
+def test_a_pcie_path_carries_what_its_narrower_end_carries(probe: Probe) -> None:
+    wide = {"pcie_gen_max": 5, "pcie_gen_current": 1, "pcie_width_current": 16}
+    narrow = {"pcie_gen_max": 4, "pcie_gen_current": 1, "pcie_width_current": 8}
+    machine = probe({"gpus": [wide, narrow], "pair_defaults": {"ancestor": 30}})
+    assert machine.links[0].gb_s == 15.752
+
+
+@pytest.mark.parametrize(
+    ("words", "text"), [((0,), None), ((1,), "0"), ((0b1011, 1), "0-1,3,64"), ((2**64 - 1,), "0-63")]
+)
+def test_a_mask_is_shown_as_ranges(words: tuple[int, ...], text: str | None) -> None:
+    assert number_ranges(words) == text

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from probes.smoke.plan import VllmTool
-from probes.smoke.processes import RunFile, end_leftovers, leftovers, ours, read_run_file, shm_names
+from probes.smoke.processes import RunFile, end_leftovers, leftovers, ours, read_run_file, unused_segments
 
 pytestmark = pytest.mark.vllm
 
@@ -55,6 +55,7 @@ class Driven:
             if until in line:
                 break
         else:
+            self.finish()
             pytest.fail("the smoke ended before " + until + ": " + "".join(self.told[-3:]))
         run_files = list((folder / "state").glob("*.json"))
         content = read_run_file(run_files[0])
@@ -69,14 +70,15 @@ class Driven:
         return self.process.wait(timeout=60)
 
     def remains(self) -> tuple[object, ...]:
-        """What is still there of the run: processes, private folder, run file, segments."""
+        """What is still there of the run: processes, private folder, run file."""
         processes = tuple(process.pid for process in ours(self.run.run_id, self.run.sessions))
         folders = tuple(path for path in [Path(self.run.folder or "")] if path.exists())
         files = tuple((self.folder / "state").iterdir())
-        segments = tuple(
-            name for name in shm_names() if name not in self.run.shm_before and name.startswith(("psm_", "sem.mp-"))
-        )
-        return (*processes, *folders, *files, *segments)
+        return (*processes, *folders, *files)
+
+    def segments(self) -> tuple[str, ...]:
+        """Shared memory that nobody uses; another run's may be among it until that run has cleaned up too."""
+        return unused_segments(self.run.shm_before)
 
 
 STOPS = [
@@ -95,6 +97,7 @@ def test_a_signal_ends_everything(vllm: VllmTool, tmp_path: Path, number: signal
     driven.process.send_signal(number)
     code = driven.finish()
     assert (code, driven.remains(), (tmp_path / "out").exists()) == (128 + number, (), False)
+    assert eventually(lambda: not driven.segments()), driven.segments()
 
 
 @pytest.mark.parametrize(
@@ -105,7 +108,7 @@ def test_sigkill_ends_the_children_too(vllm: VllmTool, tmp_path: Path, phase: st
     driven = Driven(vllm, tmp_path, phase)
     driven.process.kill()
     driven.finish()
-    assert eventually(lambda: not driven.remains()), driven.remains()
+    assert eventually(lambda: not driven.remains() and not driven.segments()), driven.remains()
 
 
 @pytest.mark.soak

@@ -18,6 +18,11 @@ CORE = (
     "wizard.questions",
     "wizard.rules",
     "wizard.selection",
+    "wizard.session",
+    "wizard.smoke_run",
+    "wizard.steps",
+    "wizard.views",
+    "wizard.writing",
 )
 
 
@@ -40,3 +45,8 @@ def test_version_loads_no_library() -> None:
 def test_probes_load_nothing_of_the_wizard() -> None:
     loaded = _loaded_after("import probes.snapshot, probes.models, probes.smoke.run")
     assert not loaded & {"wizard", "templates", "jinja2"}
+
+
+def test_the_first_screen_loads_no_answer_models() -> None:
+    loaded = _loaded_after("import wizard.app")
+    assert not loaded & {"pydantic", "jinja2", "tomlkit", "pynvml"}

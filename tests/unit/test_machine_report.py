@@ -62,13 +62,60 @@ def test_an_absent_value_is_a_word_and_no_zero() -> None:
     assert line(machine_table(machine(gpu(memory_total_bytes=lost))), "  0").split()[5] == "lost"
 
 
-def test_pairs_that_are_alike_are_one_line() -> None:
+def pairs_of(*ends: tuple[int, int]) -> tuple[Link, ...]:
     yes = Reading.of(True, "nvml")
-    pairs = [
-        Link(a=a, b=b, kind="nvlink", level="NV18", gb_s=478.1, peer_access=yes) for a, b in ((0, 1), (0, 2), (1, 2))
-    ]
-    text = machine_table(machine(H100, gpu(index=1), gpu(index=2), links=tuple(pairs)))
-    assert line(text, "Links") == "Links     every pair NV18 (nvlink, 478 GB/s raw each way)"
+    return tuple(Link(a=a, b=b, kind="nvlink", level="NV18", gb_s=478.1, peer_access=yes) for a, b in ends)
+
+
+def test_links_are_a_small_matrix() -> None:
+    links = pairs_of((0, 1), (0, 2), (1, 2))
+    text = machine_table(machine(H100, gpu(index=1), gpu(index=2), links=links))
+    assert line(text, "           1") == "           1   NV18      -   NV18"
+
+
+def test_a_pair_that_was_not_read_is_a_question_mark() -> None:
+    text = machine_table(machine(H100, gpu(index=1), gpu(index=2), links=pairs_of((0, 1))))
+    assert line(text, "           2") == "           2      ?      ?      -"
+
+
+def test_the_matrix_is_explained() -> None:
+    assert "NV18: NVLink, 478 GB/s raw each way" in machine_table(machine(H100, gpu(index=1), links=pairs_of((0, 1))))
+
+
+def test_the_pairs_of_many_gpus_are_grouped() -> None:
+    many = [gpu(index=index) for index in range(72)]
+    links = pairs_of(*((a, b) for a in range(72) for b in range(a + 1, 72)))
+    assert line(machine_table(machine(*many, links=links)), "Links") == "Links     NV18: every pair"
+
+
+def test_gpus_that_may_not_reach_each_other_are_marked() -> None:
+    link = Link(a=0, b=1, kind="pcie", level="PHB", peer_access=Reading.of(False, "nvml"))
+    assert line(machine_table(machine(H100, gpu(index=1), links=(link,))), "           0").endswith("PHB!")
+
+
+def test_a_recorded_machine_is_marked_in_its_first_line() -> None:
+    assert machine_table(machine(H100, recorded=True)).startswith("Machine   RECORDED on 2026-11-30 00:00 UTC")
+
+
+def test_a_machine_that_will_be_bought_is_marked_in_its_first_line() -> None:
+    planned = gpu(name=Reading.of("NVIDIA H100 80GB HBM3", "plan"))
+    assert machine_table(machine(planned)).startswith("Machine   WILL BE BOUGHT")
+
+
+def test_what_others_hold_of_the_memory_is_said() -> None:
+    held = gpu(memory_used_bytes=Reading.of(3 * GIB, "nvml"), memory_reserved_bytes=Reading.of(GIB // 2, "nvml"))
+    text = line(machine_table(machine(held)), "    other")
+    assert text == "    other processes hold 3.0 GiB; 0.5 GiB reserved by the driver"
+
+
+def test_the_use_that_an_old_driver_tells_holds_its_reserve() -> None:
+    held = gpu(memory_used_bytes=Reading.of(GIB, "nvml"))
+    assert "1.0 GiB in use, the driver's own reserve included" in machine_table(machine(held))
+
+
+def test_the_confidence_of_a_catalogue_figure_is_said() -> None:
+    known = gpu(memory_bandwidth_gb_s=Reading.of(273.0, "catalogue:derived"))
+    assert "(confidence: derived)" in machine_table(machine(known))
 
 
 def test_a_runtime_is_shown_with_its_build() -> None:

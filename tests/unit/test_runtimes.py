@@ -7,7 +7,7 @@ import pytest
 
 from probes.errors import ProbeError
 from probes.machine import RuntimeFound
-from probes.runtimes import find_runtimes, supported_architectures
+from probes.runtimes import find_runtimes, known_flags, supported_architectures
 
 REGISTRY = """
 _TEXT_GENERATION_MODELS = {"LlamaForCausalLM": ("llama", "LlamaForCausalLM"), "Qwen3ForCausalLM": ("qwen3", "Q")}
@@ -22,8 +22,10 @@ _SOMETHING_ELSE = {"NotAModel": 1}
 
 
 @pytest.fixture(autouse=True)
-def _nothing_on_the_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _nothing_on_the_path_and_nothing_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The environment that runs the tests may hold a vLLM itself."""
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    monkeypatch.setattr("sys.path", [entry for entry in sys.path if not [*Path(entry or ".").glob("vllm*.dist-info")]])
 
 
 class Environment:
@@ -231,3 +233,75 @@ def test_a_registry_without_models_is_said(cuda: Environment) -> None:
     (cuda.packages / "vllm/model_executor/models/registry.py").write_text("")
     with pytest.raises(ProbeError, match="names no model"):
         supported_architectures(cuda.found())
+
+
+PARSERS = {
+    "engine/arg_utils.py": """
+group.add_argument("--quantization", "-q", **kwargs["quantization"])
+group.add_argument(
+    "--max-model-len", **kwargs["max_model_len"]
+)
+""",
+    "entrypoints/openai/cli_args.py": """
+class BaseFrontendArgs:
+    chat_template: str | None = None
+class FrontendArgs(BaseFrontendArgs):
+    enable_log_outputs: bool = False
+    NOT_A_FIELD = 1
+class SomethingElse:
+    hidden: int = 0
+parser.add_argument("model_tag")
+parser.add_argument("--headless")
+""",
+}
+
+
+@pytest.fixture
+def with_parsers(cuda: Environment) -> Environment:
+    for name, text in PARSERS.items():
+        file = cuda.packages / "vllm" / name
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+    return cuda
+
+
+def test_known_flags_are_the_parsers_literals_and_the_fields_that_become_flags(with_parsers: Environment) -> None:
+    expected = {"--quantization", "-q", "--max-model-len", "--chat-template", "--enable-log-outputs", "--headless"}
+    assert known_flags(with_parsers.found()) == expected
+
+
+def test_flags_that_cannot_be_read_are_said(cuda: Environment) -> None:
+    with pytest.raises(ProbeError, match="cannot be read"):
+        known_flags(cuda.found())
+
+
+def test_sources_without_a_servers_parser_are_said(with_parsers: Environment) -> None:
+    (with_parsers.packages / "vllm/entrypoints/openai/cli_args.py").unlink()
+    with pytest.raises(ProbeError, match="name no flags"):
+        known_flags(with_parsers.found())
+
+
+@pytest.mark.parametrize("where", ["PYENV_VERSION", ".python-version", "version"])
+def test_a_stand_in_of_pyenv_is_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    real = Environment(tmp_path / "pyenv/versions/3.12.1")
+    real.metadata("vllm", "0.33.0")
+    (real.root / "bin/python3").touch(mode=0o755)
+    (real.root / "pyvenv.cfg").unlink()
+    shim = tmp_path / "pyenv/shims/python3"
+    shim.parent.mkdir()
+    shim.write_text("#!/usr/bin/env bash\n")
+    shim.chmod(0o755)
+    monkeypatch.setenv("PATH", str(shim.parent))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYENV_VERSION", raising=False)
+    if where == "PYENV_VERSION":
+        monkeypatch.setenv(where, "3.12.1")
+    else:
+        (tmp_path / (where if where.startswith(".") else f"pyenv/{where}")).write_text("3.12.1\n")
+    assert [found.interpreter for found in find_runtimes()] == [str(real.root / "bin/python3")]
+
+
+def test_a_path_that_is_no_text_can_still_be_written_as_json(tmp_path: Path) -> None:
+    environment = Environment(tmp_path / "venv\udcff")
+    environment.metadata("vllm", "0.33.0")
+    assert environment.found().model_dump_json()

@@ -121,3 +121,13 @@ def test_a_log_line_loses_its_prefix() -> None:
 
 def test_the_tail_leaves_noise_out() -> None:
     assert log_tail(["a", "", "nanobind: leaked 3", " - leaked x", "b"]) == ("a", "b")
+
+
+def test_a_line_that_lists_settings_is_no_cause() -> None:
+    line = "(EngineCore pid=7) INFO 11-30 22:30:13 [core.py:133] Initializing a V1 LLM engine trust_remote_code=False"
+    assert explain_log([line], 1).kind == "unknown"
+
+
+def test_custom_code_is_a_cause() -> None:
+    line = "ValueError: The repository x contains custom code which must be executed to correctly load the model."
+    assert explain_log([line], 1).kind == "remote_code"

@@ -20,8 +20,8 @@ vllm:iteration_tokens_total_bucket{engine="0",le="+Inf"} 3.0
 vllm:iteration_tokens_total_count{engine="0"} 3.0
 vllm:iteration_tokens_total_sum{engine="0"} 30.0
 # TYPE vllm:cache_config_info gauge
-vllm:cache_config_info{block_size="16",cache_dtype="fp8",enable_prefix_caching="True",engine="0",sliding_window="None"} 1
-vllm:cache_config_info{block_size="16",cache_dtype="fp8",enable_prefix_caching="True",engine="1",sliding_window="None"} 1
+vllm:cache_config_info{block_size="16",cache_dtype="fp8",enable_prefix_caching="True",engine="0",window="None"} 1
+vllm:cache_config_info{block_size="16",cache_dtype="fp8",enable_prefix_caching="True",engine="1",window="None"} 1
 """
 CONFIG = {
     "parallel_config": {"tensor_parallel_size": 4, "pipeline_parallel_size": 1, "enable_expert_parallel": False},
@@ -42,7 +42,7 @@ def test_usage_is_that_of_the_fullest_engine() -> None:
     assert parse_metrics(TEXT).kv_usage == 0.5
 
 
-@pytest.mark.parametrize(("label", "value"), [("block_size", 16), ("sliding_window", None), ("absent", None)])
+@pytest.mark.parametrize(("label", "value"), [("block_size", 16), ("window", None), ("absent", None)])
 def test_labels_become_numbers(label: str, value: float | None) -> None:
     assert parse_metrics(TEXT).number(label) == value
 

@@ -22,7 +22,10 @@ from probes.smoke.processes import (
     read_process,
     read_run_file,
     remove_folder,
+    remove_new_segments,
     run_file_path,
+    shm_names,
+    unused_segments,
     write_run_file,
 )
 
@@ -191,3 +194,34 @@ def test_sigkill_of_the_owner_ends_its_children(tmp_path: Path) -> None:
         time.sleep(0.05)
     found = read_process(int(pid))
     assert (found is None or found.state == "Z", Path(folder).exists(), list(tmp_path.iterdir())) == (True, False, [])
+
+
+SEMAPHORE = [
+    sys.executable,
+    "-c",
+    "import multiprocessing, time\nlock = multiprocessing.get_context('spawn').Lock()\n"
+    "print('made', lock._semlock.name, flush=True)\ntime.sleep(60)",
+]
+
+
+def test_a_semaphore_of_another_program_is_in_use(children: Children) -> None:
+    spawn(children, SEMAPHORE, wait_for="made")
+    name = "sem." + (children.folder / "child.log").read_text().split("/")[1].strip()
+    assert (name in shm_names(), name in unused_segments(())) == (True, False)
+
+
+def test_a_segment_that_a_crash_left_is_removed() -> None:
+    before = shm_names()
+    path = Path("/dev/shm") / f"psm_selwiz_test_{os.getpid()}"
+    path.write_bytes(b"x")
+    assert (path.name in remove_new_segments(before), path.exists()) == (True, False)
+
+
+def test_a_segment_that_was_there_before_stays() -> None:
+    path = Path("/dev/shm") / f"psm_selwiz_test_{os.getpid()}"
+    path.write_bytes(b"x")
+    try:
+        remove_new_segments(shm_names())
+        assert path.exists()
+    finally:
+        path.unlink()

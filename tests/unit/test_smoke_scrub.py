@@ -28,7 +28,9 @@ def test_the_home_folder_becomes_a_tilde() -> None:
 
 
 def test_a_folder_whose_name_only_begins_alike_stays() -> None:
-    assert Scrubber([("/models/m", "$MODEL_DIR")])("/models/m /models/m2") == "$MODEL_DIR /models/m2"
+    assert Scrubber([("/models/m", "$MODEL_DIR")])("/models/m... /models/m.v2 /models/m2") == (
+        "$MODEL_DIR... /models/m.v2 /models/m2"
+    )
 
 
 def test_the_longest_path_wins() -> None:

@@ -1,5 +1,6 @@
 from pathlib import Path
 
+from probes.smoke.evidence import bounded_log
 from probes.smoke.server import LogTail, PhaseClock
 
 
@@ -50,3 +51,30 @@ def test_phases_never_go_back() -> None:
     clock = PhaseClock(0.0)
     clock.see("Starting to load model m", 1.0)
     assert clock.see("Resolved architecture: X", 2.0) is None
+
+
+def test_a_flooded_log_is_read_at_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"x" * (LogTail.MOST_BYTES_A_LOOK + 100) + b"\nthe cause\n")
+    assert LogTail(path).read()[-1] == "the cause"
+
+
+def test_of_too_many_lines_the_first_and_the_last_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text("first\n" + "noise\n" * LogTail.MOST_LINES + "last\n")
+    tail = LogTail(path)
+    tail.read()
+    assert (tail.lines[0], tail.lines[-1], len(tail.lines)) == ("first", "last", LogTail.MOST_LINES)
+
+
+def test_a_line_without_end_is_cut(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"x" * 100_000 + b"\n")
+    assert len(LogTail(path).read()[0]) == LogTail.MOST_CHARACTERS
+
+
+def test_evidence_of_a_flooded_log_says_what_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text("begin " + "x" * 1000 + " end")
+    kept = bounded_log(path, most_bytes=20)
+    assert (kept[:5], kept[-3:], "990 bytes of this log are left out" in kept) == ("begin", "end", True)

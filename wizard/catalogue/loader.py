@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from probes.models import ModelFacts
-from wizard.catalogue.rows import EngineRow, ModelRow, PlainSetting, Strategy
+from wizard.catalogue.rows import EngineRow, GpuRow, ModelRow, PlainSetting, Strategy
 
 
 def _read(name: str) -> dict[str, Any]:
@@ -66,3 +66,21 @@ def model_facts(name: str | None) -> ModelFacts | None:
         return None
     facts = row.model_dump(exclude={"aliases", "read_on", "source"})
     return ModelFacts(**facts, source=f"catalogue: {row.source}, read {row.read_on.isoformat()}")
+
+
+@functools.cache
+def gpus() -> tuple[GpuRow, ...]:
+    """Return every GPU, the older ones first."""
+    return TypeAdapter(tuple[GpuRow, ...]).validate_python(_read("gpus.toml")["gpus"])
+
+
+def gpu_row(nvml_name: str | None, memory_total_bytes: int | None = None) -> GpuRow | None:
+    """Find a GPU by the whole name that NVML reports (of a MIG slice, its GPU); None if it is not here.
+
+    Where two rows bear one name, the one whose marketed memory is nearer; None if the memory is not known.
+    """
+    name = (nvml_name or "").partition(" MIG ")[0].strip()
+    found = [row for row in gpus() if re.fullmatch(row.nvml_name, name)]
+    if len(found) <= 1 or memory_total_bytes is None:
+        return found[0] if len(found) == 1 else None
+    return min(found, key=lambda row: min(abs(size * 1e9 - memory_total_bytes) for size in row.memory_gb))

@@ -119,3 +119,37 @@ class ModelRow(_Row):
     experts_per_token: int | None = None
     source: Words
     read_on: datetime.date
+
+
+class GpuRow(_Row):
+    """What is known of a GPU before one is at hand; rates are dense. A figure that is not known is None.
+
+    `nvml_name` is a pattern for the whole name that NVML reports. `memory_gb` (as marketed, 10^9 bytes) and `power_w`
+    hold one value, or the variants. `unified_memory` is shared with the CPU, so NVML reports none. `confidence` says
+    how far the figures may be trusted: what was read in a source, quoted by others, derived from clocks, written from
+    memory, or only announced.
+    """
+
+    name: Words
+    nvml_name: Words
+    architecture: Words
+    compute_capability: Annotated[str, Field(pattern=r"^\d+\.\d$")]
+    memory_gb: Annotated[tuple[float, ...], Field(min_length=1)]
+    nvml_memory_mib: int | None = None
+    unified_memory: bool = False
+    memory_type: Words
+    memory_bandwidth_gb_s: float
+    bf16_tflops: float | None = None
+    fp16_tflops: float | None = None
+    fp8_tflops: float | None = None
+    int8_tops: float | None = None
+    fp4_tflops: float | None = None
+    nvlink_generation: int | None = None
+    nvlink_bidirectional_gb_s: float | None = None
+    pcie_generation: int | None = None
+    pcie_lanes: int | None = None
+    power_w: tuple[float, ...] = ()
+    confidence: Literal["read", "quoted", "derived", "memory", "announced"]
+    sources: Annotated[tuple[Words, ...], Field(min_length=1)]
+    read_on: datetime.date
+    note: str | None = None

@@ -5,7 +5,7 @@ import datetime
 
 from wizard.assemble import assemble
 from wizard.console import put, put_json
-from wizard.evidence_folder import read_evidence
+from wizard.evidence_folder import machine_beside, read_evidence
 from wizard.exit_codes import ExitCode
 from wizard.gather import gather
 
@@ -13,7 +13,8 @@ from wizard.gather import gather
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the findings; a blocking one makes the exit code 5."""
     evidence = read_evidence(arguments.evidence) if arguments.evidence else None
-    gathered = gather(arguments.answers, machine=evidence.machine if evidence else None)
+    machine = machine_beside(evidence, arguments.machine)
+    gathered = gather(arguments.answers, machine=machine, where=arguments.machine)
     today = datetime.datetime.now(datetime.UTC).date()
     selection = assemble(gathered, prepared_on=today, smoke=evidence.smoke if evidence else None)
     findings = selection.findings

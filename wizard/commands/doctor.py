@@ -11,7 +11,7 @@ from probes.smoke.processes import leftovers
 from wizard import __version__
 from wizard.console import put
 from wizard.exit_codes import ExitCode
-from wizard.gather import take_machine
+from wizard.machine import machine_at
 from wizard.paths import cache_dir, state_dir
 
 _LIBRARIES = ("textual", "pydantic", "jinja2", "nvidia-ml-py", "psutil", "tomlkit", "prometheus-client", "platformdirs")
@@ -19,7 +19,7 @@ _LIBRARIES = ("textual", "pydantic", "jinja2", "nvidia-ml-py", "psutil", "tomlki
 
 def run(_: argparse.Namespace) -> ExitCode:
     """Print what a maintainer asks first. It holds no host name, no user name and no secret."""
-    machine = take_machine()
+    machine = machine_at(None)
     found = leftovers(state_dir())
     lines = [
         f"selwiz {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}",

@@ -13,7 +13,7 @@ from wizard.questions import leaves
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print one line a value (key, value, the layer it was taken from, and where there), then what is open."""
-    gathered = gather(arguments.answers)
+    gathered = gather(arguments.answers, where=arguments.machine)
     lines = []
     for leaf in leaves(gathered.answers):
         if leaf.value in (None, (), {}):

@@ -3,8 +3,10 @@
 import argparse
 from typing import Any
 
+from probes.recorded import without_home
 from wizard.console import put, say
-from wizard.document.write import write_text
+from wizard.document.evidence import MACHINE, machine_file
+from wizard.document.write import write_files
 from wizard.exit_codes import ExitCode
 from wizard.gather import gather
 from wizard.paths import state_dir
@@ -18,7 +20,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     request = smoke_request(gathered, options(arguments, state_dir=state_dir(), out_dir=arguments.out))
     result = confirmed_smoke(request, yes=arguments.yes)
     if gathered.machine is not None:
-        write_text(arguments.out / "machine.json", gathered.machine.model_dump_json(indent=2) + "\n", force=True)
+        write_files({arguments.out / MACHINE: machine_file(without_home(gathered.machine))}, force=True)
     if arguments.json:
         put(result.to_json())
     if result.failure is not None:

@@ -19,37 +19,41 @@ MODES: dict[Mode, str] = {
         "speculation or the balance of experts"
     ),
     "endpoint": (
-        "a server that was already running: evidence of speed; its flags and hardware are answer, not verified by this run"
+        "a server that was already running: evidence of speed; its flags and hardware are answer, not verified by "
+        "this run"
     ),
     "tiny": (
-        "a model of a few megabytes that stands in for the one selected: evidence that the chain works on this machine, "
-        "never of the speed of the selection"
+        "a model of a few megabytes that stands in for the one selected: evidence that the chain works on this "
+        "machine, never of the speed of the selection"
     ),
 }
 
 NO_MEASUREMENT = (
-    "No measurement was made. This document does not show that the selection starts, how fast it is, or that it keeps a "
-    "ceiling."
+    "No measurement was made. This document does not show that the selection starts, how fast it is, or that it "
+    "keeps a ceiling."
 )
 ASYMMETRY = "A smoke run can refute a choice; it cannot confirm it."
 CLOSED_LOOP = "Closed loop, C = {C}; not an arrival-rate test; not comparable to published benchmark results."
 INDEPENDENCE = (
-    "The formulas assume independent requests; batching makes neighbours alike, so true intervals are wider. All results "
-    "hold for these prompt and output lengths, this concurrency and this hour."
+    "The formulas assume independent requests; batching makes neighbours alike, so true intervals are wider. All "
+    "results hold for these prompt and output lengths, this concurrency and this hour."
 )
 PER_CEILING = "Confidence is per ceiling, not jointly for all of them."
 NOT_SHOWN = (
-    "Not shown: real prompts, quality after quantisation, hours of load, the network beyond the path named here, loss of a "
-    "node."
+    "Not shown: real prompts, quality after quantisation, hours of load, the network beyond the path named here, loss "
+    "of a node."
 )
 ATTRIBUTION = "The server was already running: the engine and hardware behind it are answer, not verified by this run."
 
 _SCOPE = (
-    "This is a smoke measurement: closed loop, {C} concurrent requests, {n} measured after {w} warm-up, {T} s, on {where}. "
-    "It can refute this selection; it cannot prove production capacity."
+    "This is a smoke measurement: closed loop, {C} concurrent requests, {n} measured after {w} warm-up, {T} s, on "
+    "{where}. It can refute this selection; it cannot prove production capacity."
 )
 _P99 = "p99 is not claimed: {n} requests; a 95 % one-sided statement needs {needed}."
-_CEILING = "{t} of {n} requests exceeded {L} ms. At 95 % confidence this {verb} p{p} ≤ {L} ms (needs n ≥ {needed} for t = {t})."
+_CEILING = (
+    "{t} of {n} requests exceeded {L} ms. At 95 % confidence this {verb} p{p} ≤ {L} ms "
+    "(needs n ≥ {needed} for t = {t})."
+)
 _UNCLAIMED = (
     "{t} of {n} requests exceeded {L} ms. p{p} is not claimed: {n} requests; a 95 % one-sided statement needs {needed}."
 )

@@ -123,7 +123,6 @@ def _source(part: Part, words: str, formulas: set[str], measured: set[str]) -> I
     """X2: only the known source words; derived names its formula, measured its run, and both exist."""
     rest = words
     for match in _DERIVED.finditer(words):
-        # "F-2 to F-5" is one entry of the annex, so the first formula of a range stands for it.
         if match[1] not in formulas:
             yield Violation("X2", f"below {part.heading}: {match[0]} is not in Annex C")
         rest = rest.replace(match[0], "tool")
@@ -289,4 +288,8 @@ def _own_words() -> str:
 
     loaded = environment()
     loader = loaded.loader
-    return "" if loader is None else "\n".join(loader.get_source(loaded, name)[0] for name in loader.list_templates())
+    return (
+        ""
+        if loader is None
+        else "\n".join(loader.get_source(loaded, name)[0] for name in loaded.list_templates(["j2"]))
+    )

@@ -9,6 +9,7 @@ characters with a meaning are written as numeric character references, which all
 import re
 import unicodedata
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -16,9 +17,11 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from wizard.document.redact import redacted
+from wizard.paths import cache_dir
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import BytecodeCache, Environment
+    from jinja2.bccache import Bucket
 
 NOT_GIVEN = "not given"
 
@@ -28,7 +31,7 @@ CELL_LIMIT = 1000
 PROSE_LIMIT = 20_000
 
 #: Characters that always begin something: code, emphasis, links, mathematics, mentions, references.
-_ALWAYS = r"&<>|\\`*~[]$@^"
+_ALWAYS = re.escape("&<>|\\`*~[]$@^")
 #: An underscore inside a word and a colon before a space or between the digits of a time mean nothing to any reader;
 #: elsewhere they may begin emphasis, an emoji or the address of a link. A bare host name becomes a link at "www.".
 _SPECIAL = re.compile(
@@ -149,7 +152,25 @@ def _finalize(value: object) -> object:
 
     if isinstance(value, Markup | Undefined):
         return value
-    return Markup(NOT_GIVEN) if value is None else cell(str(value))
+    return cell(NOT_GIVEN if value is None else str(value))
+
+
+def _compiled() -> "BytecodeCache | None":
+    """The templates as compiled before; compiling them anew costs more than rendering the document."""
+    from jinja2 import FileSystemBytecodeCache
+
+    class Compiled(FileSystemBytecodeCache):
+        def dump_bytecode(self, bucket: "Bucket") -> None:
+            # A cache that cannot be written, on a full disk for example, must not stop a document.
+            with suppress(OSError):
+                super().dump_bytecode(bucket)
+
+    folder = cache_dir() / "templates"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return Compiled(str(folder))
 
 
 @cache
@@ -159,6 +180,7 @@ def environment() -> "Environment":
 
     made = Environment(
         autoescape=True,
+        bytecode_cache=_compiled(),
         finalize=_finalize,
         keep_trailing_newline=True,
         loader=PackageLoader("templates", ""),

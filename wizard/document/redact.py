@@ -1,13 +1,13 @@
 """Taking private text out: secrets, identifiers of GPUs, and home folders, whoever wrote them.
 
-The document is mailed around. A secret is recognised by the shape that its issuer gave it, so a password without a shape
-is not; a folder below a user's home is shown as below `~`.
+The document is mailed around. A secret is recognised by the shape that its issuer gave it, so a password without a
+shape is not; a folder below a user's home is shown as below `~`.
 """
 
 import re
 
-#: Secrets by their issuers' own prefixes (Hugging Face, OpenAI and others, GitHub, GitLab, Slack, AWS, Google), JSON web
-#: tokens, private keys, and whatever follows a flag, a header or a variable that carries a secret.
+#: Secrets by their issuers' own prefixes (Hugging Face, OpenAI and others, GitHub, GitLab, Slack, AWS, Google), JSON
+#: web tokens, private keys, and whatever follows a flag, a header or a variable that carries a secret.
 _SECRETS = re.compile(
     r"""
     \b(?:hf_|sk-|sk_live_|nvapi-|gh[pousr]_|github_pat_|glpat-|xox[abprs]-)[A-Za-z0-9_\-]{12,}

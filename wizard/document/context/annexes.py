@@ -1,7 +1,9 @@
 """Annexes: the evidence with its hashes, the commands that repeat the document, and the formulas."""
 
 import shlex
+from itertools import pairwise
 
+from probes.smoke.traces import HASH_SEED
 from wizard.document import formats
 from wizard.document.context.common import Context
 from wizard.document.markdown import CELL_LIMIT, Table
@@ -34,10 +36,9 @@ def _excluded(selection: Selection) -> str:
 
 def commands(selection: Selection) -> str:
     """The commands that lead to the same document, each with the id that the evidence names."""
-    files = {file.file for file in selection.evidence}
     smoke = selection.smoke
     lines = [
-        "CMD-1  selwiz probe --record machine.json"
+        "CMD-1  selwiz probe --json > machine.json"
         if selection.machine is not None
         else "CMD-1  no machine was probed",
     ]
@@ -48,14 +49,14 @@ def commands(selection: Selection) -> str:
         started = smoke.runtime.command
         lines.append(f"CMD-2  {shown(started) if started else 'the endpoint was already running'}")
         search = " --search" if any(p.kind == "search" for p in smoke.points) else ""
-        lines.append(f"CMD-3  selwiz smoke --answers answers.toml --mode {smoke.mode}{search} --yes --out EVIDENCE")
-        lines.append(f"       load: {shown(smoke.load.command)}")
-    machine = " --machine machine.json" if "machine.json" in files or selection.machine is not None else ""
+        lines.append(
+            f"CMD-3  selwiz smoke --answers EVIDENCE/answers.toml --mode {smoke.mode}{search} --yes --out EVIDENCE"
+        )
+        lines.append(f"       load: PYTHONHASHSEED={HASH_SEED} {shown(smoke.load.command)}")
     lines.append(
-        f"CMD-4  selwiz propose --answers answers.toml{machine} --evidence EVIDENCE --no-smoke "
+        "CMD-4  selwiz propose --answers EVIDENCE/answers.toml --evidence EVIDENCE --no-smoke "
         f"--date {selection.prepared_on.isoformat()} -o NAME.md"
     )
-    lines.append("CMD-5  selwiz verify NAME.selection.json --endpoint http://127.0.0.1:8000 --smoke")
     return "\n".join(lines)
 
 
@@ -64,10 +65,10 @@ _SECRET_FLAGS = frozenset({"--api-key", "--hf-token", "--token", "--header"})
 
 
 def shown(command: tuple[str, ...]) -> str:
-    """A command line without secrets and without the folders of this machine: of an absolute path the last part stays."""
+    """A command line without secrets and folders of this machine: of an absolute path the last part stays."""
     words = []
     hide = False
-    for word in command:
+    for before, word in pairwise(("", *command)):
         name, equals, value = word.partition("=")
         if hide:
             words.append("(secret)")
@@ -75,7 +76,7 @@ def shown(command: tuple[str, ...]) -> str:
         elif name in _SECRET_FLAGS:
             words.append(f"{name}=(secret)" if equals else name)
             hide = not equals
-        elif word.startswith("/"):
+        elif word.startswith("/") and before != "--endpoint":
             words.append(shlex.quote(word.rstrip("/").rpartition("/")[2]))
         elif equals and value.startswith("/"):
             words.append(f"{name}={shlex.quote(value.rstrip('/').rpartition('/')[2])}")

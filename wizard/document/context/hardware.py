@@ -10,6 +10,7 @@ from probes.reading import Reading
 from wizard.document import formats
 from wizard.document.context.common import Context, machine_kind, said, source, sources
 from wizard.document.markdown import NOT_GIVEN, Table
+from wizard.machine import confidence_of
 from wizard.proof import gpus_in_all, same_name
 from wizard.selection import Selection
 
@@ -62,6 +63,12 @@ def _read(reading: Reading[Any], show: Callable[[Any], str] = formats.value) -> 
     return show(reading.value)
 
 
+def _figure(gpu: Gpu, reading: Reading[Any], show: Callable[[Any], str] = formats.value) -> str:
+    """A figure of a GPU; one of the catalogue is shown with its confidence."""
+    confidence = confidence_of(gpu, reading)
+    return _read(reading, show) + (f" (catalogue, confidence: {confidence})" if confidence else "")
+
+
 def _each(gpus: Iterable[Gpu], read: Callable[[Gpu], str]) -> str:
     """One text for all GPUs, or each different one with how many GPUs it is true for."""
     counts = Counter(read(gpu) for gpu in gpus)
@@ -95,14 +102,14 @@ def _table(selection: Selection) -> Table:
         ("GPUs per replica", "not applicable", formats.value(each), "not applicable"),
     ]
     for item, text in (
-        ("Compute capability", _each(gpus, lambda gpu: _read(gpu.compute_capability))),
-        ("Memory per GPU, NVML", _each(gpus, lambda gpu: _read(gpu.memory_total_bytes, _memory))),
-        ("Memory bandwidth", _each(gpus, lambda gpu: _read(gpu.memory_bandwidth_gb_s, _bandwidth))),
+        ("Compute capability", _each(gpus, lambda gpu: _figure(gpu, gpu.compute_capability))),
+        ("Memory per GPU, NVML", _each(gpus, lambda gpu: _figure(gpu, gpu.memory_total_bytes, _memory))),
+        ("Memory bandwidth", _each(gpus, lambda gpu: _figure(gpu, gpu.memory_bandwidth_gb_s, _bandwidth))),
         ("ECC", _each(gpus, lambda gpu: _read(gpu.ecc_enabled, _switch))),
         ("MIG", _each(gpus, lambda gpu: _read(gpu.mig.enabled, _switch))),
         (
             "Power limit",
-            _each(gpus, lambda gpu: _read(gpu.power_limit_w, lambda w: f"{formats.number(w, 0)} W")),
+            _each(gpus, lambda gpu: _figure(gpu, gpu.power_limit_w, lambda w: f"{formats.number(w, 0)} W")),
         ),
     ):
         known = same == _SAME and not text.startswith(NOT_GIVEN)

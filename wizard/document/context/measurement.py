@@ -76,6 +76,8 @@ def measurement(selection: Selection) -> Context:
         "mode_words": claims.MODES[smoke.mode],
         "attribution": claims.ATTRIBUTION if smoke.mode == "endpoint" else None,
         "hardware_words": _hardware_words(selection),
+        "memory_of": "of the CPU process" if smoke.runtime.build == "cpu" else "per GPU",
+        "strategies_note": _STAND_IN if qualifier(selection) == "pipeline only" else None,
         "scopes": [f"{run.id}, {_STATES[run.point.kind]}: {claims.scope(run.point, where)}" for run in asked],
         "closed_loop": claims.closed_loop(found[0].point.concurrency),
         "conditions": _conditions(smoke, found),
@@ -143,12 +145,28 @@ def _hardware_words(selection: Selection) -> str | None:
     return "The run was not on the proposed hardware of 2.2: its grades say other hardware."
 
 
+_STAND_IN = "; the stand-in ran without what belongs to the proposed model, hardware and layout"
+_TERMS = {
+    "weights": "Weights",
+    "kv_room": "Room for the KV cache",
+    "graphs": "CUDA graphs",
+    "activations": "Activations",
+    "other": "Other",
+}
+
+
+def _model(smoke: SmokeResult, all_runs: str) -> tuple[str, str, str]:
+    if smoke.mode == "tiny":
+        return "Model", "the stand-in of selwiz, not the model of this selection", all_runs
+    return "Model", formats.value(smoke.model), all_runs if smoke.model else "missing"
+
+
 def _conditions(smoke: SmokeResult, found: tuple[Run, ...]) -> Table:
     all_runs = "measured " + formats.listed(run.id for run in found)
     rows = [
         ("Run id, mode", f"{smoke.run_id}, {smoke.mode}", all_runs),
         ("Start and end, UTC", f"{formats.utc(smoke.started_at)} to {formats.utc(smoke.ended_at)}", all_runs),
-        ("Model", formats.value(smoke.model), all_runs if smoke.model else "missing"),
+        _model(smoke, all_runs),
         (
             "Runtime",
             f"{smoke.runtime.product} {formats.value(smoke.runtime.version)}",
@@ -222,7 +240,7 @@ def _point_conditions(run: Run) -> list[tuple[str, str, str]]:
         ("output tokens", _lengths(point.output_len, point.output_tokens, point.completed)),
         (
             "requests ok, failed, excluded from TPOT",
-            f"{formats.number(point.completed)}, {formats.number(point.failed)}, {formats.number(point.excluded)}{bound}",
+            ", ".join(formats.number(count) for count in (point.completed, point.failed, point.excluded)) + bound,
         ),
         ("steady", steady),
         ("output rate", _rate(point)),
@@ -333,8 +351,8 @@ def _search(smoke: SmokeResult, found: tuple[Run, ...]) -> list[str]:
         at_least = "" if smoke.capacity.kind == "edge" else "at least "
         said.append(
             f"Capacity of one replica: {at_least}{formats.number(smoke.capacity.concurrency)} concurrent calls, kind "
-            f"{smoke.capacity.kind.replace('_', ' ')}, confidence {formats.share(smoke.capacity.confidence, 0)}; stopped "
-            f"because {smoke.capacity.stop_reason}."
+            f"{smoke.capacity.kind.replace('_', ' ')}, confidence {formats.share(smoke.capacity.confidence, 0)}; "
+            f"stopped because {smoke.capacity.stop_reason}."
         )
     return said
 
@@ -344,10 +362,8 @@ def _look(point: Point) -> str:
     if not bad:
         return f"{formats.number(point.concurrency)} held ({formats.counted(point.completed, 'request')})"
     worst = max(bad, key=lambda r: r.over / max(r.n, 1))
-    return (
-        f"{formats.number(point.concurrency)} did not hold ({formats.number(worst.over)} of {formats.number(worst.n)} over "
-        f"the {claims.METRICS[worst.metric]} ceiling)"
-    )
+    over = f"{formats.number(worst.over)} of {formats.number(worst.n)}"
+    return f"{formats.number(point.concurrency)} did not hold ({over} over the {claims.METRICS[worst.metric]} ceiling)"
 
 
 def _memory(smoke: SmokeResult) -> Table | None:
@@ -362,7 +378,7 @@ def _memory(smoke: SmokeResult) -> Table | None:
             error = f"{sign}{formats.share(abs(predicted - measured) / measured)}"
         rows.append(
             (
-                row.term,
+                _TERMS.get(row.term, row.term),
                 NOT_GIVEN if predicted is None else formats.gib(predicted),
                 NOT_GIVEN if measured is None else formats.gib(measured),
                 error,

@@ -1,0 +1,334 @@
+"""The rendered document: golden files, what reviewers find in it, and what it never says."""
+
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.document_selections import DAY, EVIDENCE, GPU, almost_empty, full, machine, point, select, smoke
+from wizard.document.reader import Part, read
+from wizard.document.render import render
+from wizard.example import example_tree
+from wizard.selection import Selection
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+
+@pytest.mark.parametrize(("name", "build"), [("full", full), ("almost_empty", almost_empty)])
+def test_the_document_is_the_golden_one(
+    name: str, build: Callable[[], Selection], request: pytest.FixtureRequest
+) -> None:
+    """`pytest --update-golden` writes the files anew; read them before committing."""
+    golden = GOLDEN / f"{name}.md"
+    text = render(build())
+    if request.config.getoption("--update-golden"):
+        golden.write_text(text, encoding="utf-8", newline="\n")
+    assert text == golden.read_text(encoding="utf-8")
+
+
+def example(**change: Any) -> dict[str, Any]:
+    """The example's answers with some replaced, each by its dotted key with `__` between the names."""
+    tree = example_tree(DAY)
+    for key, value in change.items():
+        *path, last = key.split("__")
+        table = tree
+        for name in path:
+            table = table[name]
+        table[last] = value
+    return tree
+
+
+def part(text: str, heading: str) -> Part:
+    """The part of a document below a heading."""
+    return next(found for found in read(text) if found.heading == heading)
+
+
+def lookup(text: str, heading: str, row: str, column: str) -> str:
+    """One cell, found as a reader finds it: heading, row by its first cell, column by its name."""
+    for table in part(text, heading).tables:
+        for cells in table.rows:
+            if column in table.columns and cells[0] == row:
+                return cells[table.columns.index(column)]
+    raise AssertionError(f"no cell {row} / {column} below {heading}")
+
+
+@pytest.fixture(scope="module")
+def document() -> str:
+    return render(full())
+
+
+# What each reviewer asks, and the cell that answers it.
+ANSWERS = [
+    # architecture
+    ("1.4 Options considered", "Data stays in the tenancy", "Managed API", "fail"),
+    ("1.3 Optimisation strategies", "ST-1 Prefix caching", "Realised by in Section 2", "`--enable-prefix-caching`"),
+    ("1.3 Optimisation strategies", "ST-11 Prefill and decode apart", "Decision", "reject"),
+    ("1.1 Need and constraints", "Interfaces needed", "Value", "OpenAI-compatible chat completions with tool calls"),
+    ("1.2 Supported model architectures", "Qwen/Qwen3-32B-FP8", "Context needed", "16,384 of 40,960"),
+    ("2.2 Hardware found and hardware proposed", "GPUs in all", "Difference", "2 more proposed"),
+    ("What moves which line", "Minor version of the engine", "Engine line", "requalification"),
+    # security
+    ("2.6 Security and data", "Key of the runtime", "Source", "catalogue, derived F-15"),
+    ("2.6 Security and data", "Code from the model's repository", "In this selection", "not run"),
+    ("2.6 Security and data", "How many tenants share it, and what separates them?", "Answer", "one"),
+    ("1.6 Licence, supply chain, support", "Engine: vLLM", "Licence", "Apache-2.0"),
+    # finance
+    ("Decision in brief", "E", "One-time", "24,130.00"),
+    ("Decision in brief", "R", "Recurring per year", "129,997.00"),
+    ("Engine budget, line E", "E2", "Amount", "EUR 6,600.00"),
+    ("Engine budget, line E", "E2", "Price basis", "quote"),
+    ("Engine budget, line E", "E2", "Valid until", "2027-01-25"),
+    ("Engine budget, line E", "E2", "Pricing and tax", "Committed 12 months; tax excluded"),
+    ("Runtime budget, line R", "R4", "Amount", "included in R1"),
+    ("Runtime budget, line R", "R5", "Frequency", "recurring, 12 × monthly"),
+    ("Runtime budget, line R", "Contract end and renewal", "Source", "answer"),
+    ("Runtime budget, line R", "0.5", "Price as quoted", "EUR 5.16"),
+    # operations
+    ("2.3 Load and objectives", "TTFT", "Ceiling or target", "1,500 ms"),
+    ("2.3 Load and objectives", "E2E", "Source", "derived F-9, answer"),
+    ("2.5 Measurement", "RUN-1: TTFT, ms", "Grade", "supported"),
+    ("2.5 Measurement", "RUN-2: TTFT, ms", "Grade", "contradicted"),
+    ("2.5 Measurement", "RUN-1, prompt tokens from cache", "Value", "74.2 %"),
+    ("2.7 Capacity, availability, operations", "Serving replicas needed", "Value", "ceil(16 asked / 24 held) = 1"),
+    ("2.7 Capacity, availability, operations", "Start of the runtime", "Value", "148 s until ready"),
+    ("2.7 Capacity, availability, operations", "GPUs in all", "Value", "(1 + 1) × 2 = 4"),
+    # legal
+    (
+        "1.6 Licence, supply chain, support",
+        "Model: Qwen/Qwen3-32B-FP8",
+        "Support source",
+        "none; the publisher answers in public issues",
+    ),
+    ("2.6 Security and data", "Where is the data allowed to be?", "Source", "answer"),
+    # sponsor
+    ("Approvals", "Sponsor", "Covers", "decision in brief"),
+    ("Risks, assumptions, open questions", "AS-1", "Type", "assumption"),
+    ("Annex A: Evidence", "EV-1", "Command id", "CMD-1"),
+]
+
+
+@pytest.mark.parametrize(("heading", "row", "column", "answer"), ANSWERS)
+def test_a_reviewer_finds_the_answer(document: str, heading: str, row: str, column: str, answer: str) -> None:
+    assert lookup(document, heading, row, column) == answer
+
+
+FIXED = [
+    "No combined total is stated. The two lines have different owners, approval routes and change triggers.",
+    "This is a smoke measurement: closed loop, 16 concurrent requests, 160 measured after 32 warm-up, 62 s, "
+    "on the node of 2.2. It can refute this selection; it cannot prove production capacity.",
+    "p99 is not claimed: 160 requests; a 95 % one-sided statement needs 299.",
+    "1 of 160 requests exceeded 40 ms. At 95 % confidence this supports p95 ≤ 40 ms (needs n ≥ 93 for t = 1).",
+]
+
+
+@pytest.mark.parametrize("sentence", FIXED)
+def test_the_fixed_sentences_are_there(document: str, sentence: str) -> None:
+    prose = " ".join(line for found in read(document) for line in found.prose)
+    assert sentence in prose
+
+
+def priced(engine: str, runtime: str) -> Selection:
+    """A selection whose two subtotals are these amounts and nothing else."""
+    row = {"quantity": 1, "unit": "Items", "frequency": "one-time", "basis": "quote", "observed_on": DAY}
+    return select(
+        {
+            "project": {"title": "Two lines"},
+            "budget": {
+                "engine": {"currency": "EUR", "items": [{"id": "E3", "unit_price": engine, **row}]},
+                "runtime": {"currency": "EUR", "items": [{"id": "R8", "unit_price": runtime, **row}]},
+            },
+        }
+    )
+
+
+@pytest.mark.parametrize("shown", ["3012.08", "3,012.08", "3012,08", "3 012.08", "3.012,08", "301208"])
+def test_no_number_adds_the_two_lines(shown: str) -> None:
+    assert shown not in render(priced("1009.01", "2003.07"))
+
+
+@pytest.mark.parametrize("amount", ["1,009.01", "2,003.07"])
+def test_each_line_shows_its_own_amount(amount: str) -> None:
+    assert amount in render(priced("1009.01", "2003.07"))
+
+
+@pytest.mark.parametrize(("heading", "other"), [("Engine budget, line E", "R"), ("Runtime budget, line R", "E")])
+def test_a_line_shows_no_row_of_the_other(document: str, heading: str, other: str) -> None:
+    ids = [cells[0] for table in part(document, heading).tables for cells in table.rows if table.columns[0] == "Id"]
+    assert not [name for name in ids if name.startswith(other)]
+
+
+def test_an_unpriced_item_voids_its_subtotal() -> None:
+    tree = example()
+    del tree["budget"]["engine"]["items"][1]["unit_price"]
+    text = render(select(tree))
+    amounts = part(text, "Engine budget, line E").tables[0]
+    assert [row[5] for row in amounts.rows if row[1] == "Subtotal"] == [
+        "EUR 24,130.00",
+        "incomplete: 1 of 5 items unpriced",
+    ]
+
+
+def test_unpriced_items_are_named_in_their_own_line() -> None:
+    tree = example()
+    del tree["budget"]["engine"]["items"][1]["unit_price"]
+    text = render(select(tree))
+    assert (
+        "Unpriced: E2. The subtotal of a line with unpriced items is not stated. E2 lacks unit price."
+        in part(text, "Engine budget, line E").prose
+    )
+
+
+def test_an_unpriced_line_has_no_funding_request() -> None:
+    tree = example()
+    del tree["budget"]["runtime"]["items"][0]["unit_price"]
+    assert lookup(render(select(tree)), "Decision in brief", "R", "Recurring per year").startswith("incomplete")
+
+
+def test_a_line_without_items_asks_for_nothing_known() -> None:
+    assert lookup(render(almost_empty()), "Decision in brief", "E", "One-time") == "not given"
+
+
+@pytest.mark.parametrize(("currency", "amount"), [("JPY", "JPY 1,009"), ("KWD", "KWD 1,009.010")])
+def test_amounts_have_the_minor_unit_of_their_currency(currency: str, amount: str) -> None:
+    row = {"id": "E3", "quantity": 1, "unit": "Items", "unit_price": "1009.01", "frequency": "one-time"}
+    text = render(select({"project": {"title": "x"}, "budget": {"engine": {"currency": currency, "items": [row]}}}))
+    assert lookup(text, "Engine budget, line E", "E3", "Amount") == amount
+
+
+def test_derived_amounts_can_be_recomputed_from_their_cells(document: str) -> None:
+    table = part(document, "Runtime budget, line R").tables[0]
+    wrong = []
+    for row in table.rows:
+        if row[6].startswith("derived F-1,"):
+            quantity = Decimal(row[3].split()[0].replace(",", ""))
+            price, amount = (Decimal(text.removeprefix("EUR ").replace(",", "")) for text in (row[4], row[5]))
+            periods = 12 if "12 ×" in row[2] else 1
+            wrong += [row[0]] if quantity * price * periods != amount else []
+    assert not wrong
+
+
+def _grades(text: str) -> set[str]:
+    table = next(t for t in part(text, "2.5 Measurement").tables if t.columns[0] == "Metric")
+    return set(table.column("Grade"))
+
+
+def test_a_run_of_a_stand_in_claims_no_ceiling() -> None:
+    run = smoke().model_copy(update={"mode": "tiny"})
+    text = render(select(example(), on=machine(), run=run))
+    assert _grades(text) == {"not claimed, pipeline only"}
+
+
+def test_a_run_of_a_stand_in_says_nothing_of_the_ceilings() -> None:
+    run = smoke().model_copy(update={"mode": "tiny"})
+    text = render(select(example(), on=machine(), run=run))
+    assert not [line for line in part(text, "2.5 Measurement").prose if "exceeded" in line]
+
+
+def test_a_run_on_another_gpu_is_graded_other_hardware() -> None:
+    text = render(select(example(), on=machine(gpu="NVIDIA L40S"), run=smoke()))
+    assert _grades(text) == {"supported, other hardware", "contradicted, other hardware"}
+
+
+def test_a_run_on_another_gpu_gives_no_unit_cost() -> None:
+    text = render(select(example(), on=machine(gpu="NVIDIA L40S"), run=smoke()))
+    assert (
+        "Runtime cost per 1M output tokens: not given, because the run was not on the proposed hardware (F-10)."
+        in part(text, "Runtime budget, line R").prose
+    )
+
+
+def test_an_endpoint_is_an_answer_that_the_run_did_not_verify() -> None:
+    run = smoke().model_copy(update={"mode": "endpoint"})
+    text = render(select(example(), on=machine(), run=run))
+    assert "answer, not verified by this run" in " ".join(part(text, "2.5 Measurement").prose)
+
+
+def test_too_few_requests_claim_no_p95() -> None:
+    run = smoke().model_copy(update={"points": (point("asked_shared", n=40, over=(0, 0)),)})
+    text = render(select(example(), on=machine(), run=run))
+    assert lookup(text, "2.5 Measurement", "RUN-1: TTFT, ms", "p95") == "not claimed"
+
+
+def test_too_few_requests_are_graded_not_claimed() -> None:
+    run = smoke().model_copy(update={"points": (point("asked_shared", n=40, over=(0, 0)),)})
+    assert _grades(render(select(example(), on=machine(), run=run))) == {"not claimed"}
+
+
+def test_a_client_that_was_too_slow_is_said_in_the_grade() -> None:
+    run = smoke()
+    slow = run.model_copy(update={"load": run.load.model_copy(update={"client_limited": True})})
+    assert "supported, client-limited" in _grades(render(select(example(), on=machine(), run=slow)))
+
+
+def test_without_a_run_nothing_is_claimed() -> None:
+    text = render(select(example(), on=machine()))
+    assert part(text, "2.5 Measurement").prose[0].startswith("No measurement was made.")
+
+
+def test_a_failed_run_says_where_and_what_to_do() -> None:
+    from probes.smoke.result import Failure
+
+    failure = Failure(phase="load weights", kind="out_of_memory", message="There is no room.", advice="Use more GPUs.")
+    run = smoke().model_copy(update={"failure": failure, "points": ()})
+    text = render(select(example(), on=machine(), run=run))
+    assert (
+        part(text, "2.5 Measurement")
+        .prose[0]
+        .endswith("failed in the phase load weights: There is no room. Use more GPUs.")
+    )
+
+
+def test_a_recorded_machine_is_said_where_its_readings_stand(document: str) -> None:
+    said = part(document, "2.2 Hardware found and hardware proposed").prose[0]
+    assert said == "Found = recorded machine of 2026-11-26 08:41 UTC. Proposed = answer."
+
+
+def test_no_machine_is_said_where_readings_would_stand() -> None:
+    said = part(render(select(example())), "2.2 Hardware found and hardware proposed").prose[0]
+    assert said.startswith("Found = not given, because no machine was probed.")
+
+
+def test_a_reading_that_is_absent_says_why(document: str) -> None:
+    found = lookup(document, "2.2 Hardware found and hardware proposed", "MIG", "Found")
+    assert found == "not given: not in the recorded machine"
+
+
+def test_a_gpu_identifier_stays_in_the_evidence(document: str) -> None:
+    assert "0f1e2d3c" not in document
+
+
+def test_the_command_of_the_run_holds_no_secret(document: str) -> None:
+    assert "s3cret" not in document
+
+
+def test_a_default_is_listed_as_a_question(document: str) -> None:
+    table = part(document, "Risks, assumptions, open questions").tables[1]
+    assert "runtime.settings.gpu_memory_utilization" in table.column("Answer")
+
+
+def test_more_options_than_fit_a_table_are_shown_in_two() -> None:
+    tree = example()
+    tree["engine"]["options"] += [{"name": f"Option {n}", "gates": {"Licence policy": "pass"}} for n in range(3)]
+    gates = [
+        table for table in part(render(select(tree)), "1.4 Options considered").tables if table.columns[0] == "Gate"
+    ]
+    assert [len(table.columns) for table in gates] == [6, 5]
+
+
+def test_the_same_name_for_design_and_product_is_explained(document: str) -> None:
+    assert part(document, "Section 1: Inference engine").prose[0].startswith("Here vLLM means the engine design")
+
+
+def test_section_1_names_no_gpu(document: str) -> None:
+    parts = read(document)
+    first = next(n for n, found in enumerate(parts) if found.heading.startswith("Section 1"))
+    last = next(n for n, found in enumerate(parts) if found.heading.startswith("Section 2"))
+    cells = [text for found in parts[first:last] for table in found.tables for row in table.rows for text in row]
+    assert not [text for text in cells if GPU in text]
+
+
+def test_evidence_rows_name_their_command(document: str) -> None:
+    commands = part(document, "Annex B: Reproduce").code[0]
+    assert all(row.command in commands for row in EVIDENCE)

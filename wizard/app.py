@@ -1,0 +1,395 @@
+"""The wizard: one session, screens made fresh from it, and the ways between them."""
+
+import asyncio
+import contextlib
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual.binding import Binding
+
+from wizard.app_work import Working
+from wizard.errors import SelwizError
+from wizard.exit_codes import ExitCode
+from wizard.screens.start import StartScreen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from wizard.session import Session
+    from wizard.session_store import Saved
+    from wizard.steps import Step
+
+MODELS_READY_AFTER_S = 0.05
+
+
+class WizardApp(Working):
+    """Holds the session and moves between screens. `return_code` is the exit code of the contract."""
+
+    CSS_PATH = "app.tcss"
+    TITLE = "selwiz"
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS = [Binding("f10,ctrl+q", "ask_quit", "Quit", show=False, priority=True)]
+
+    def __init__(
+        self, *, answers: list[Path] | None = None, vllm: Path | None = None, way: str = "", short: bool = False
+    ) -> None:
+        super().__init__(vllm)
+        self._session: Session | None = None
+        self._answers, self._way, self._short = answers or [], way, short
+        self.step_number = 0
+        self.more: set[str] = set()
+        self.written: Path | None = None
+        self.save_problem = ""
+        self._ending = False
+
+    # ---------------------------------------------------------------- state that screens show
+
+    @property
+    def session(self) -> "Session":
+        """The session; screens that need one are only opened when there is one."""
+        if self._session is None:
+            raise RuntimeError("no session is open")
+        return self._session
+
+    @property
+    def has_session(self) -> bool:
+        """Whether a session is open that holds something."""
+        return self._session is not None and bool(self._session.saved_at)
+
+    @property
+    def steps(self) -> tuple["Step", ...]:
+        """The steps of this session."""
+        from wizard.steps import steps
+
+        return steps(short=self.session.short)
+
+    @property
+    def project_title(self) -> str:
+        """The project's title for the frame."""
+        from wizard.printable import printable
+
+        return "" if self._session is None else printable(self._session.title)
+
+    @property
+    def saved_words(self) -> str:
+        """When the session was saved, or that it could not be."""
+        if self.save_problem:
+            return "NOT SAVED"
+        saved = self._session.saved_at if self._session else ""
+        return f"saved {saved[11:16]}" if saved else "not saved yet"
+
+    @property
+    def strategy_names(self) -> dict[str, str]:
+        """The known strategies by their ids."""
+        from wizard.catalogue.loader import strategies
+
+        return {identifier: strategy.name for identifier, strategy in strategies().items()}
+
+    # ---------------------------------------------------------------- begin and end
+
+    def on_mount(self) -> None:
+        """Show the first screen; read the machine and load the answer models while the person looks at it."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+                loop.add_signal_handler(number, self.leave, 128 + number)
+        self.push_screen(StartScreen())
+        self.call_after_refresh(self._after_first_frame)
+
+    def _after_first_frame(self) -> None:
+        self.read_machine()
+        self.set_timer(MODELS_READY_AFTER_S, self._open_way)
+
+    def _open_way(self) -> None:
+        from wizard.session_store import listed
+
+        saved = listed()
+        if self._answers:
+            self.open_files(self._answers, resumed=self._way == "resume")
+        elif self._way == "new":
+            self._start_new(short=self._short)
+        elif self._way == "resume" and saved:
+            self.resume(saved[0])
+        elif self._way == "resume":
+            self.notify("There is no session to resume; choose one of these.", markup=False)
+
+    def action_ask_quit(self) -> None:
+        """Ask before leaving; a second time leaves at once."""
+        from wizard.screens.modals import ChoiceScreen
+
+        self._commit()
+        if self._session is None and not self.smoke.active:
+            self.leave(ExitCode.INTERRUPTED)
+            return
+        if isinstance(self.screen, ChoiceScreen) and self.screen.id == "quit":
+            self.leave(self._code())
+            return
+        written = f"{self.written} is written." if self.written else "No document is written yet; the session is kept."
+        running = " The smoke is stopped and its GPUs are freed." if self.smoke.active else ""
+        screen = ChoiceScreen("Leave selwiz?", ["Stay", "Leave"], text=f"{written}{running}")
+        screen.id = "quit"
+
+        def answered(choice: int | None) -> None:
+            if choice == 1:
+                self.leave(self._code())
+
+        self.push_screen(screen, answered)
+
+    async def action_quit(self) -> None:
+        """Textual's own way out asks too."""
+        self.action_ask_quit()
+
+    def _code(self) -> int:
+        return ExitCode.DONE if self.written else ExitCode.INTERRUPTED
+
+    def leave(self, code: int) -> None:
+        """Save, end the children and go; by a signal as well."""
+        if self._ending:
+            return
+        self._ending = True
+        self._commit()
+        self.autosave()
+        self.end_children(code - 128 if code > 128 else None)
+        self.exit(code, return_code=code)
+
+    def _commit(self) -> None:
+        for screen in self.screen_stack:
+            commit = getattr(screen, "commit", None)
+            if commit is not None and getattr(screen, "ready", False):
+                commit()
+
+    def autosave(self) -> None:
+        """Save the session; where that fails it is said, and the wizard goes on."""
+        if self._session is None or (not self._session.tree and not self._session.rejected):
+            return
+        try:
+            self._session.save()
+            self.save_problem = ""
+        except SelwizError as error:
+            if not self.save_problem:
+                self.notify(f"{error.message} {error.remedy}", severity="error", markup=False)
+            self.save_problem = error.message
+
+    # ---------------------------------------------------------------- ways in
+
+    def _open(self, make: "Callable[[], Session]") -> None:
+        try:
+            self._session = make()
+        except SelwizError as error:
+            self.explain([error.message, "", error.remedy])
+            return
+        self._session.use_machine(self.machine)
+        names = [step.name for step in self.steps]
+        self.step_number = names.index(self._session.step) if self._session.step in names else 0
+        if self._session.notices:
+            self.notify("\n".join(self._session.notices[:3]), severity="warning", markup=False)
+        self.autosave()
+        self.check_soon()
+        self.show_step()
+
+    def new_short(self) -> None:
+        """A new selection, the short way."""
+        self._start_new(short=True)
+
+    def new_full(self) -> None:
+        """A new selection, every question."""
+        self._start_new(short=False)
+
+    def _start_new(self, *, short: bool) -> None:
+        from wizard.session import Session
+
+        self._open(lambda: Session(short=short))
+
+    def resume(self, saved: "Saved") -> None:
+        """Go on with a session."""
+        from wizard.session import Session
+
+        self._open(lambda: Session.resume(saved.path))
+
+    def open_files(self, paths: list[Path], *, resumed: bool) -> None:
+        """Open answers files as a new project, or merged into the session saved last."""
+        from wizard.opening import session_with_files
+
+        self._open(lambda: session_with_files(paths, resumed=resumed, short=self._short))
+
+    def open_file(self) -> None:
+        """Ask for an answers file and open it."""
+        from wizard.opening import ask_file
+
+        ask_file(self)
+
+    def show_machine(self) -> None:
+        """Show everything that was read of this machine."""
+        from wizard.screens.machine import MachineScreen
+
+        self.push_screen(MachineScreen())
+
+    # ---------------------------------------------------------------- ways between
+
+    def show_step(self, first: str | None = None) -> None:
+        """Show the present step, made fresh from the session."""
+        from wizard.screens.step import StepScreen
+
+        step = self.steps[self.step_number]
+        self.session.step = step.name
+        where = f"[{self.step_number + 1}/{len(self.steps)}] {step.name[:1].upper()}{step.name[1:]}"
+        self._replace(StepScreen(step, where, more=step.name in self.more, first=first))
+
+    def _replace(self, screen: object) -> None:
+        # The start screen stays at the bottom of the stack: leaving the first step goes back to it.
+        while len(self.screen_stack) > 3:
+            self.pop_screen()
+        if isinstance(self.screen, StartScreen):
+            self.push_screen(screen)  # type: ignore[call-overload]
+        else:
+            self.switch_screen(screen)  # type: ignore[arg-type]
+
+    def forward(self) -> None:
+        """The next step; after the last one the smoke, then the review, then writing."""
+        from wizard.screens.review import ReviewScreen
+        from wizard.screens.smoke import SmokeScreen
+        from wizard.screens.step import StepScreen
+
+        screen = self.screen
+        if isinstance(screen, StepScreen) and screen.is_row:
+            self.back()
+        elif isinstance(screen, StepScreen) and self.step_number + 1 < len(self.steps):
+            self.step_number += 1
+            self.show_step()
+        elif isinstance(screen, StepScreen):
+            self._replace(SmokeScreen())
+        elif isinstance(screen, SmokeScreen):
+            self._replace(ReviewScreen())
+        else:
+            self.write()
+
+    def back(self) -> None:
+        """The screen before; nothing is lost."""
+        from wizard.screens.review import ReviewScreen
+        from wizard.screens.smoke import SmokeScreen
+        from wizard.screens.step import StepScreen
+
+        screen = self.screen
+        if isinstance(screen, StepScreen) and not screen.is_row and self.step_number > 0:
+            self.step_number -= 1
+            self.show_step()
+        elif isinstance(screen, ReviewScreen):
+            self._replace(SmokeScreen())
+        elif isinstance(screen, SmokeScreen):
+            self.show_step()
+        elif len(self.screen_stack) > 2:
+            if isinstance(screen, StepScreen) and screen.is_row:
+                self.session.drop_empty_rows()
+            self.pop_screen()
+            if isinstance(self.screen, StartScreen):
+                self._replace_start()
+
+    def _replace_start(self) -> None:
+        self.switch_screen(StartScreen())
+
+    def review(self) -> None:
+        """The review, from any screen."""
+        from wizard.screens.review import ReviewScreen
+
+        if self._session is not None and not isinstance(self.screen, ReviewScreen):
+            self.session.drop_empty_rows()
+            self._replace(ReviewScreen())
+
+    def go_to(self, key: str) -> None:
+        """The question behind a key: its step, its row if it has one, and the focus on its field."""
+        from wizard.questions import question_of
+        from wizard.screens.step import StepScreen
+        from wizard.steps import row_of, row_step, step_of
+
+        number = step_of(key, short=self.session.short)
+        if number is None and self.session.short:
+            # The short way does not ask this; from here on the person goes the full way.
+            self.session.short = False
+            number = step_of(key, short=False)
+        self.step_number = number or 0
+        step = self.steps[self.step_number]
+        question = question_of(key)
+        if key in step.advanced:
+            self.more.add(step.name)
+        self.show_step(first=key)
+        row = row_of(key)
+        if row is not None and question is not None and key not in step.basic:
+            more = question.advanced
+            self.push_screen(StepScreen(row_step(*row), row_step(*row).name, more=more, first=key, is_row=True))
+
+    def explain(self, lines: list[str]) -> None:
+        """Show some lines in a window."""
+        from wizard.screens.modals import WhyScreen
+
+        self.push_screen(WhyScreen(lines))
+
+    # ---------------------------------------------------------------- answers
+
+    def answer(self, key: str, raw: str) -> None:
+        """Take what was typed, save, and check."""
+        self.session.set(key, raw)
+        self.changed()
+
+    def changed(self) -> None:
+        """Save, check and show after the session changed."""
+        self.autosave()
+        self.check_soon()
+        self.refresh_page()
+
+    def toggle_more(self) -> None:
+        """Show or hide the questions that refine."""
+        from wizard.screens.step import StepScreen
+
+        screen = self.screen
+        if not isinstance(screen, StepScreen):
+            return
+        if screen.is_row:
+            self.switch_screen(StepScreen(screen.step, screen.WHERE, more=not screen.more, is_row=True))
+        else:
+            self.more ^= {screen.step.name}
+            self.show_step(first=screen.focused_key)
+
+    def ask_unknown(self, key: str) -> None:
+        """Offer the ways out of a question."""
+        from wizard.rowing import ask_unknown
+
+        ask_unknown(self, key)
+
+    def row_action(self, rows_key: str, what: str, index: int | None) -> None:
+        """Add, edit or remove a row of a list; for strategies, decide."""
+        from wizard.rowing import act_on_row
+
+        act_on_row(self, rows_key, what, index)
+
+    def list_lines(self, rows_key: str, index: int | None) -> list[str]:
+        """What stands beside a list: for strategies what the highlighted one helps, hurts and needs."""
+        from wizard.rowing import lines_about
+
+        return lines_about(self, rows_key, index)
+
+    def review_lines(self, index: int | None) -> list[str]:
+        """What the review says of one of its lines, in full."""
+        from wizard.rowing import review_entry
+
+        return review_entry(self, index)
+
+    # ---------------------------------------------------------------- writing
+
+    def preview(self) -> None:
+        """Render the document and show it."""
+        from wizard.saving import preview
+
+        preview(self)
+
+    def write(self) -> None:
+        """Ask where to write, show what would change there, and write."""
+        from wizard.saving import ask_target
+
+        ask_target(self)
+
+    def write_questions(self) -> None:
+        """Write one small file for each colleague who was asked."""
+        from wizard.saving import write_questions
+
+        write_questions(self)

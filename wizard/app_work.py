@@ -1,0 +1,263 @@
+"""What the app does beside the screens: reading the machine, checking, planning and running the smoke."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from textual import work
+from textual.app import App
+from textual.timer import Timer
+
+from wizard.errors import SelwizError
+from wizard.messages import Checked, MachineRead, SmokeEnded, SmokePlanned, SmokeTold
+from wizard.probing import Probing
+from wizard.smoke_run import SmokeRun, TellingObserver
+
+if TYPE_CHECKING:
+    from probes.machine import Machine
+    from wizard.selection import Selection
+    from wizard.session import Session
+    from wizard.snapshot import Snapshot
+
+#: A pause in typing after which the rules are run again.
+CHECK_AFTER_S = 0.4
+
+
+class Working(App[int]):
+    """The workers of the app, each in a group of its own. Their results come back as messages."""
+
+    _session: "Session | None"
+
+    def __init__(self, vllm: Path | None) -> None:
+        super().__init__()
+        self.vllm = vllm
+        self.machine: Machine | None = None
+        self.machine_words = "MACHINE  being read …"
+        self.machine_table = self.machine_words
+        self.checked: Selection | None = None
+        self.check_problem = ""
+        self.smoke = SmokeRun()
+        self._smoke_began = 0.0
+        self._stopper: Any = None
+        self._probing = Probing(vllm)
+        self._check_timer: Timer | None = None
+        self._check_serial = 0
+
+    def refresh_page(self) -> None:
+        """Show the state again on the screens that are there."""
+        for screen in self.screen_stack:
+            if getattr(screen, "ready", False) and screen.is_running:
+                screen.show()  # type: ignore[attr-defined]
+
+    @property
+    def smoke_elapsed_s(self) -> float:
+        """Seconds since the smoke was started."""
+        return time.monotonic() - self._smoke_began if self._smoke_began else 0.0
+
+    # ---------------------------------------------------------------- machine
+
+    @work(group="probe", exclusive=True, exit_on_error=False)
+    async def read_machine(self) -> None:
+        """Read the machine in a child."""
+        self.machine_words = "MACHINE  being read …"
+        self.refresh_page()
+        began = time.monotonic()
+        self._probing.end()
+        self._probing = Probing(self.vllm)
+        text, problem = await self._probing.read()
+        machine = None
+        if text:
+            from probes.machine import Machine
+
+            try:
+                machine = Machine.model_validate_json(text)
+            except ValueError:
+                problem = "The probe said something that is no machine."
+        self.post_message(MachineRead(machine, time.monotonic() - began, problem))
+
+    def on_machine_read(self, event: MachineRead) -> None:
+        """Take the machine over."""
+        from probes.report import machine_table
+        from wizard.views import machine_lines, machine_summary
+
+        self.machine = event.machine
+        if event.machine is None:
+            self.machine_words = f"MACHINE  not read: {event.problem}\nEvery question still works."
+            self.machine_table = self.machine_words
+        else:
+            self.machine_table = machine_lines(machine_table(event.machine))
+            self.machine_words = machine_summary(event.machine, event.seconds)
+        if self._session is not None:
+            self._session.use_machine(self.machine)
+            self.check_soon()
+        self.refresh_page()
+
+    # ---------------------------------------------------------------- rules
+
+    def check_soon(self) -> None:
+        """Run the rules once nothing was answered for a moment."""
+        if self._check_timer is not None:
+            self._check_timer.stop()
+        self._check_timer = self.set_timer(CHECK_AFTER_S, self.check_now)
+
+    def check_now(self) -> None:
+        """Run the rules on the answers as they are."""
+        if self._session is not None:
+            from wizard.snapshot import Snapshot
+
+            self._check_serial += 1
+            self._check(self._check_serial, Snapshot.of(self._session), self.machine)
+
+    @work(thread=True, group="check", exclusive=True, exit_on_error=False)
+    def _check(self, serial: int, snapshot: "Snapshot", machine: "Machine | None") -> None:
+        from wizard.writing import selection_of
+
+        try:
+            self.post_message(Checked(serial, selection_of(snapshot, machine)))
+        except SelwizError as error:
+            self.post_message(Checked(serial, None, f"{error.message} {error.remedy}"))
+        except Exception as error:
+            self.post_message(Checked(serial, None, f"a fault of selwiz itself: {type(error).__name__}: {error}"))
+
+    def on_checked(self, event: Checked) -> None:
+        """Show what the rules said; the last good outcome stays beside a problem."""
+        if event.serial != self._check_serial:
+            return
+        self.check_problem = event.problem
+        if event.selection is not None:
+            self.checked = event.selection
+        self.refresh_page()
+
+    # ---------------------------------------------------------------- smoke
+
+    def plan_smoke(self) -> None:
+        """Find out what a smoke would start; starts nothing."""
+        if self._session is None or self.smoke.active:
+            return
+        from wizard.snapshot import Snapshot
+
+        self.smoke = SmokeRun(status="planning")
+        self._plan(Snapshot.of(self._session), self.machine)
+        self.refresh_page()
+
+    @work(thread=True, group="plan", exclusive=True, exit_on_error=False)
+    def _plan(self, snapshot: "Snapshot", machine: "Machine | None") -> None:
+        from probes.errors import ProbeError
+        from probes.smoke.prepare import prepare
+        from probes.smoke.processes import leftovers
+        from wizard.paths import state_dir
+        from wizard.writing import smoke_request_of
+
+        try:
+            plan = prepare(smoke_request_of(snapshot, machine, self.vllm))
+            count = sum(len(run.pids) for run in leftovers(state_dir()))
+            self.post_message(SmokePlanned(plan, leftovers=count))
+        except (SelwizError, ProbeError) as error:
+            self.post_message(SmokePlanned(None, f"{error.message}\n{error.remedy}"))
+        except Exception as error:
+            self.post_message(SmokePlanned(None, f"a fault of selwiz itself: {type(error).__name__}: {error}"))
+
+    def on_smoke_planned(self, event: SmokePlanned) -> None:
+        """Show the plan, or why there is none."""
+        self.smoke.plan, self.smoke.problem, self.smoke.leftovers = event.plan, event.problem, event.leftovers
+        self.smoke.status = "planned" if event.plan is not None else "cannot"
+        self.refresh_page()
+
+    def start_or_plan_smoke(self) -> None:
+        """One key: first the plan is made, then what was shown is started."""
+        if self.smoke.active or self.smoke.status == "planning":
+            return
+        if self.smoke.status == "planned" and self.smoke.plan is not None:
+            from probes.smoke.stopping import Stopper
+
+            self._stopper = Stopper()
+            self.smoke.status = "running"
+            self._smoke_began = time.monotonic()
+            self.run_smoke()
+        else:
+            self.plan_smoke()
+        self.refresh_page()
+
+    @work(thread=True, group="smoke", exclusive=True, exit_on_error=False)
+    def run_smoke(self) -> None:
+        """Run what was shown and confirmed."""
+        from probes.errors import ProbeError
+        from probes.smoke.run import run_smoke
+        from probes.smoke.stopping import Stopped
+
+        plan = self.smoke.plan
+        if plan is None:
+            return
+        observer = TellingObserver(lambda what, given: self.post_message(SmokeTold(what, given)))
+        try:
+            result = run_smoke(plan.request, observer, plan=plan, stopper=self._stopper)
+            self.post_message(SmokeEnded(result))
+        except Stopped:
+            self.post_message(SmokeEnded(None))
+        except ProbeError as error:
+            self.post_message(SmokeEnded(None, f"{error.message}\n{error.remedy}"))
+        except Exception as error:
+            self.post_message(SmokeEnded(None, f"a fault of selwiz itself: {type(error).__name__}: {error}"))
+
+    def on_smoke_told(self, event: SmokeTold) -> None:
+        """Take one event of the running smoke."""
+        self.smoke.take(event.what, event.given)
+        if hasattr(self.screen, "tick"):
+            self.refresh_page()
+
+    def on_smoke_ended(self, event: SmokeEnded) -> None:
+        """Keep the result, so that the document can use it."""
+        run = self.smoke
+        if event.result is not None and run.plan is not None and self._session is not None:
+            from wizard.writing import keep_machine
+
+            keep_machine(run.plan.request.out_dir, self.machine)
+            self._session.smoke_dir = str(run.plan.request.out_dir)
+            self.autosave()
+            failure = event.result.failure
+            run.status = "failed" if failure else "done"
+            run.problem = f"{failure.message}\n{failure.advice}" if failure else ""
+        else:
+            run.status, run.problem = ("failed" if event.problem else "stopped"), event.problem
+        run.result = event.result
+        self.notify(f"The smoke ended: {run.status}.", markup=False)
+        self.check_soon()
+        self.refresh_page()
+
+    def stop_smoke(self) -> None:
+        """Ask the smoke to end its children; it says when it has."""
+        if self.smoke.status == "running" and self._stopper is not None:
+            self._stopper.stop()
+            self.smoke.status = "stopping"
+            self.refresh_page()
+
+    def forget_smoke(self) -> None:
+        """Leave the measurement out of the document; its files stay where they are."""
+        if self.smoke.active or self._session is None:
+            return
+        self._session.smoke_dir = ""
+        self.smoke = SmokeRun()
+        self.autosave()
+        self.check_soon()
+        self.refresh_page()
+
+    def end_leftovers(self) -> None:
+        """End the processes that an earlier run left, after the person pressed the key for it."""
+        if not self.smoke.leftovers:
+            return
+        from probes.smoke.processes import end_leftovers, leftovers
+        from wizard.paths import state_dir
+
+        for sentence in end_leftovers(leftovers(state_dir())):
+            self.notify(sentence, markup=False)
+        self.smoke.leftovers = 0
+        self.refresh_page()
+
+    def end_children(self, signal_number: int | None = None) -> None:
+        """Ask everything that was started to end; Textual waits for the workers before it leaves."""
+        self._probing.end()
+        if self._stopper is not None and self.smoke.active:
+            self._stopper.stop(signal_number)
+
+    def autosave(self) -> None:
+        """Save the session; the app that has one says how."""

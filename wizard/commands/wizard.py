@@ -1,0 +1,32 @@
+"""`selwiz` without a command: the wizard in the terminal."""
+
+import argparse
+import sys
+
+from wizard.console import say
+from wizard.errors import UsageError
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the wizard and return its exit code; without a terminal, raise `UsageError`."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError(
+            "The wizard needs a terminal.",
+            "Without one: selwiz answers --blank -o project.toml, then selwiz propose --answers project.toml "
+            "--no-smoke -o proposal.md",
+        )
+    if arguments.short and not arguments.new:
+        raise UsageError("--short goes with --new.", "selwiz --new --short")
+    for path in arguments.answers:
+        if not path.is_file():
+            raise UsageError(f"The answers file {path} does not exist.", "selwiz answers --example -o project.toml")
+    from wizard.app import WizardApp
+
+    way = "new" if arguments.new else "resume" if arguments.resume else ""
+    app = WizardApp(answers=arguments.answers, vllm=arguments.vllm, way=way, short=arguments.short)
+    app.run(mouse=not arguments.no_mouse)
+    if app.written is not None:
+        say(f"Wrote {app.written} and what belongs to it.")
+    if app.has_session:
+        say(f"The session is kept: {app.session.path}. `selwiz --resume` goes on with it.")
+    return app.return_code if app.return_code is not None else 1

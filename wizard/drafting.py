@@ -1,0 +1,50 @@
+"""From what was gathered and measured to the finished text and its files; the wizard and `propose` both go this way."""
+
+import datetime
+import getpass
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+
+from probes.smoke.result import SmokeResult
+from wizard.answers_writer import render_answers
+from wizard.assemble import assemble
+from wizard.document.evidence import collect
+from wizard.document.invariants import Private, violations
+from wizard.document.render import render
+from wizard.document.write import Outputs, write_document
+from wizard.errors import SelwizError
+from wizard.gather import Gathered
+from wizard.selection import Selection, to_json
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A document that keeps its own rules, its selection, and the content of every evidence file by its name."""
+
+    text: str
+    selection: Selection
+    evidence: dict[str, bytes]
+
+    def write(self, target: Path, *, force: bool) -> Outputs:
+        """Write the three outputs beside each other; raises `CannotWriteError`."""
+        return write_document(target, self.text, to_json(self.selection), self.evidence, force=force)
+
+
+def draft(gathered: Gathered, *, prepared_on: datetime.date, smoke: SmokeResult | None, folder: Path | None) -> Draft:
+    """Render the document; `folder` holds the files of the smoke.
+
+    Raises `SelwizError` if the text breaks one of the document's own invariants, which is a fault of this program.
+    """
+    selection = assemble(gathered, prepared_on=prepared_on, smoke=smoke)
+    evidence = collect(selection, render_answers(gathered.tree, comments=False, blanks=False), folder)
+    selection = selection.model_copy(update={"evidence": evidence.rows})
+    text = render(selection)
+    private = Private(host_name=platform.node() or None, home=str(Path.home()), user=getpass.getuser())
+    broken = violations(text, selection, private)
+    if broken:
+        raise SelwizError(
+            "The document breaks its own rules and is not written: "
+            + "; ".join(f"{violation.rule}: {violation.message}" for violation in broken)
+        )
+    return Draft(text, selection, dict(evidence.files))

@@ -1,0 +1,171 @@
+"""What the keys on a list of rows do, and what is said beside it."""
+
+from typing import TYPE_CHECKING
+
+from wizard.budget.items import CATALOGUE
+from wizard.catalogue.loader import strategies
+from wizard.printable import printable
+from wizard.questions import question_of
+from wizard.screens.modals import ChoiceScreen, UnknownScreen, WayOut
+from wizard.screens.step import StepScreen
+from wizard.steps import STRATEGIES, about_list, row_step, summary
+
+if TYPE_CHECKING:
+    from wizard.app import WizardApp
+
+_DECISIONS = {"a": "adopt", "d": "defer", "x": "reject"}
+
+
+def act_on_row(app: "WizardApp", rows_key: str, what: str, index: int | None) -> None:
+    """Do what a key on a list asks for."""
+    if rows_key == STRATEGIES:
+        _decide(app, what, index)
+    elif what == "a" or not app.session.rows(rows_key):
+        if what in ("a", "enter"):
+            _add(app, rows_key)
+    elif index is not None and what == "enter":
+        _edit(app, rows_key, index)
+    elif index is not None and what in ("delete", "x"):
+        _remove(app, rows_key, index)
+
+
+def lines_about(app: "WizardApp", rows_key: str, index: int | None) -> list[str]:
+    """What stands beside a list."""
+    if rows_key == STRATEGIES and index is not None:
+        row = list(strategies().values())[index]
+        return [
+            row.name,
+            "",
+            row.question,
+            "",
+            f"helps  {row.helps}",
+            "",
+            f"hurts  {row.hurts}",
+            "",
+            f"needs  {row.requires}",
+            "",
+            "What is adopted here must be switched on in section 2 and seen in the run.",
+        ]
+    count = len(app.session.rows(rows_key))
+    title, why = about_list(rows_key)
+    return [f"{title} ({count})", "", why, "", "Enter edits a row, a adds one, Delete removes one."]
+
+
+def review_entry(app: "WizardApp", index: int | None) -> list[str]:
+    """One line of the review in full."""
+    session, selection = app.session, app.checked
+    if index is None:
+        return ["Nothing is wrong and nothing is open."]
+    for key, rejected in session.rejected.items():
+        if index == 0:
+            return [key, "", printable(rejected.message), "", f"Typed: {printable(rejected.raw)[:500]}"]
+        index -= 1
+    for finding in selection.findings if selection else ():
+        if index == 0:
+            return [
+                f"{finding.severity} {finding.rule}",
+                "",
+                printable(finding.message),
+                "",
+                printable(finding.remedy),
+                "",
+                f"At {finding.where}; Enter in the list goes there.",
+            ]
+        index -= 1
+    for item in selection.open_answers if selection else ():
+        if index == 0:
+            question = question_of(item.key)
+            return [item.title, "", question.why if question else item.key, "", "Enter in the list goes there."]
+        index -= 1
+    return ["Nothing is wrong and nothing is open."]
+
+
+def ask_unknown(app: "WizardApp", key: str) -> None:
+    """Offer the ways out of a question that one cannot answer."""
+    place = app.session.place(key)
+    consequence = "it is listed in the document as open"
+    if place.question.kind == "amount" and key.startswith("budget"):
+        consequence = "the line then has no subtotal"
+
+    def answered(way: WayOut | None) -> None:
+        if way is None:
+            return
+        if way.what == "default":
+            app.session.take_default(key)
+        elif way.what == "open":
+            app.session.leave_open(key)
+        elif problem := app.session.ask_someone(key, way.name, way.due):
+            app.notify(problem, severity="error", markup=False)
+        app.changed()
+        if hasattr(app.screen, "action_next_field"):
+            app.screen.action_next_field()
+
+    app.push_screen(
+        UnknownScreen(place.question.title, place.fallback, consequence, app.session.asked(key) or ""), answered
+    )
+
+
+def _decide(app: "WizardApp", what: str, index: int | None) -> None:
+    if index is None:
+        return
+    identifier = list(strategies())[index]
+    key = f"{STRATEGIES}.{identifier}"
+    if what in _DECISIONS:
+        app.answer(f"{key}.decision", _DECISIONS[what])
+    elif what == "delete":
+        app.session.take_default(f"{key}.reason")
+        app.answer(f"{key}.decision", "")
+    else:
+        _push_row(app, STRATEGIES, identifier, first=f"{key}.reason")
+
+
+def _add(app: "WizardApp", rows_key: str) -> None:
+    if not rows_key.startswith("budget."):
+        _edit(app, rows_key, app.session.add_row(rows_key))
+        return
+    line = "E" if rows_key.startswith("budget.engine") else "R"
+    offered = [item for item in CATALOGUE if item.line == line]
+    used = {row.get("id") for row in app.session.rows(rows_key)}
+    choices = [
+        f"{item.id:<4}{item.title}: {item.what}"[:70] + (" (has a row)" if item.id in used else "") for item in offered
+    ]
+
+    def chosen(number: int | None) -> None:
+        if number is None:
+            return
+        item = offered[number]
+        identifier = item.id
+        for letter in "abcdefgh":
+            if identifier not in used:
+                break
+            identifier = f"{item.id}{letter}"
+        _edit(app, rows_key, app.session.add_row(rows_key, id=identifier, item=item.title))
+        app.answer(f"{rows_key}[0].id", app.session.raw(f"{rows_key}[0].id"))
+
+    app.push_screen(ChoiceScreen(f"Which cost of line {line}?", choices), chosen)
+
+
+def _edit(app: "WizardApp", rows_key: str, index: int) -> None:
+    _push_row(app, rows_key, index)
+
+
+def _push_row(app: "WizardApp", rows_key: str, index: int | str, first: str | None = None) -> None:
+    step = row_step(rows_key, index)
+    app.push_screen(StepScreen(step, step.name, more=False, first=first, is_row=True))
+
+
+def _remove(app: "WizardApp", rows_key: str, index: int) -> None:
+    row = app.session.rows(rows_key)[index]
+
+    def answered(choice: int | None) -> None:
+        if choice == 1:
+            app.session.remove_row(rows_key, index)
+            app.autosave()
+            app.check_soon()
+            app.refresh_page()
+
+    if row == {}:
+        answered(1)
+        return
+    text = printable(summary(rows_key, row))
+    app.push_screen(ChoiceScreen("Remove this row?", ["Keep it", "Remove it"], text=text), answered)

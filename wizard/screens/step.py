@@ -1,0 +1,203 @@
+"""The one generic screen of questions: fields, lists of rows, and the reason beside them."""
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, VerticalScroll
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from wizard.messages import Answered
+from wizard.printable import printable
+from wizard.screens.page import Page
+from wizard.steps import STRATEGIES, Step, step_of
+from wizard.views import findings_words
+from wizard.widgets.field import ChoiceField, QuestionRow, TextField
+from wizard.widgets.rows import RowsList, row_lines, rows_hint, strategy_lines
+from wizard.widgets.why import WhyPanel, why_lines
+
+
+class More(Widget, can_focus=True):
+    """The line that shows or hides what is not asked of everybody."""
+
+    DEFAULT_CSS = "More { height: 1; margin-top: 1; color: $text-accent; } More:focus { text-style: reverse; }"
+    BINDINGS = [Binding("enter,space", "screen.more", "more", show=False)]
+
+    def __init__(self, count: int, *, shown: bool) -> None:
+        super().__init__()
+        self.text = "▾ Fewer questions (F5)" if shown else f"▸ {count} more that refine (F5 shows them; none is needed)"
+
+    def render(self) -> Content:
+        """Draw the line."""
+        return Content(self.text)
+
+    async def on_click(self) -> None:
+        """A click is as good as Enter."""
+        await self.screen.run_action("screen.more")
+
+
+class StepScreen(Page):
+    """One step, or one row of a list. `first` is the key whose field gets the focus."""
+
+    BINDINGS = [
+        Binding("f2", "unknown", "I do not know", show=False),
+        Binding("f5", "more", "More questions", show=False),
+        Binding("down", "app.focus_next", show=False),
+        Binding("up", "app.focus_previous", show=False),
+    ]
+    DEFAULT_CSS = """
+    StepScreen #form { width: 1fr; padding: 0 1; }
+    StepScreen #body { height: 1fr; margin-top: 1; }
+    StepScreen .list-title { height: 1; margin-top: 1; text-style: bold; }
+    StepScreen .keys { height: 1; color: $text-muted; }
+    StepScreen RowsList { height: auto; max-height: 14; border: none; padding: 0; text-wrap: nowrap;
+        text-overflow: ellipsis; }
+    StepScreen #hint { height: 3; padding: 0 1; color: $text-muted; }
+    StepScreen #findings { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
+    StepScreen.-narrow WhyPanel { display: none; }
+    StepScreen.-wide #hint { display: none; }
+    """
+
+    def __init__(self, step: Step, where: str, *, more: bool, first: str | None = None, is_row: bool = False) -> None:
+        self.DECISION, self.WHERE = step.decision, where
+        self.LABELS = {"f3": "Back to the list", "f4": "Done"} if is_row else {}
+        super().__init__()
+        self.step, self.more, self.first, self.is_row = step, more, first, is_row
+        self.focused_key: str | None = None
+
+    def compose(self) -> ComposeResult:
+        """Frame, questions beside their reason, a hint, the findings, the keys."""
+        yield self.frame
+        session = self.wizard.session
+        keys = [*self.step.basic, *(self.step.advanced if self.more else ())]
+        with Horizontal(id="body"):
+            with VerticalScroll(id="form", can_focus=False):
+                for key in keys:
+                    yield QuestionRow(session.place(key))
+                for rows in self.step.lists:
+                    yield Static(rows.title, classes="list-title", markup=False)
+                    yield RowsList(rows.key)
+                    yield Static(rows_hint(rows.key), classes="keys", markup=False)
+                if self.step.advanced:
+                    yield More(len(self.step.advanced), shown=self.more)
+            yield WhyPanel()
+        yield Static("", id="hint", markup=False)
+        yield Static("", id="findings", markup=False)
+        yield self.keybar
+
+    def on_mount(self) -> None:
+        """Put the focus on the question asked for, else on the first one."""
+        self.show()
+        for row in self.query(QuestionRow):
+            if row.place.key == self.first:
+                row.field.focus()
+                return
+
+    def show(self) -> None:
+        """Show what the session holds."""
+        super().show()
+        session = self.wizard.session
+        for row in self.query(QuestionRow):
+            row.show(session.place(row.place.key))
+        for rows in self.query(RowsList):
+            if rows.rows_key == STRATEGIES:
+                decided = session.tree.get("engine", {}).get("strategies", {})
+                rows.show(strategy_lines(decided, self.wizard.strategy_names))
+            else:
+                rows.show(row_lines(rows.rows_key, session.rows(rows.rows_key)))
+        here = [] if self.wizard.checked is None else list(self.wizard.checked.findings)
+        at = step_of_screen(self)
+        mine = [f for f in here if not self.is_row and step_of(f.where, short=session.short) == at]
+        self.query_one("#findings", Static).update(findings_words(mine, here, self.wizard.check_problem))
+        self._tell()
+
+    def commit(self) -> None:
+        """Hand over what is typed and not yet taken."""
+        for row in self.query(QuestionRow):
+            if isinstance(row.field, TextField) and row.field.changed:
+                self.wizard.answer(row.place.key, row.field.value)
+                row.field.shown = row.field.value
+
+    def on_answered(self, event: Answered) -> None:
+        """Pass on what was typed."""
+        event.stop()
+        self.wizard.answer(event.key, event.raw)
+
+    def on_question_row_focused(self, event: QuestionRow.Focused) -> None:
+        """Show the reason of the question that has the focus."""
+        event.stop()
+        self.focused_key = event.key
+        self._tell()
+
+    def on_descendant_focus(self) -> None:
+        """On a list the reason is that of the list."""
+        if isinstance(self.focused, RowsList):
+            self.focused_key = None
+            self._tell()
+
+    def on_option_list_option_highlighted(self) -> None:
+        """The reason follows the row."""
+        self._tell()
+
+    def on_rows_list_act(self, event: RowsList.Act) -> None:
+        """Pass on what is wanted of a row."""
+        event.stop()
+        self.wizard.row_action(event.rows_key, event.what, event.index)
+
+    def action_next_field(self) -> None:
+        """Go to the next field."""
+        self.focus_next()
+
+    def action_more(self) -> None:
+        """Show or hide what refines."""
+        if self.step.advanced:
+            self.commit()
+            self.wizard.toggle_more()
+
+    def action_why(self) -> None:
+        """Show the reason in a window of its own."""
+        self.wizard.explain(self._lines())
+
+    def action_unknown(self) -> None:
+        """Offer the ways out of a question that one cannot answer."""
+        if self.focused_key is not None:
+            self.commit()
+            self.wizard.ask_unknown(self.focused_key)
+
+    def action_back(self) -> None:
+        """Back to the list, or to the step before."""
+        self.commit()
+        super().action_back()
+
+    def action_next(self) -> None:
+        """On to the next step, or back to the list."""
+        self.commit()
+        super().action_next()
+
+    def action_review(self) -> None:
+        """On to the review."""
+        self.commit()
+        super().action_review()
+
+    def _lines(self) -> list[str]:
+        if self.focused_key is not None:
+            return why_lines(self.wizard.session.place(self.focused_key))
+        if isinstance(self.focused, RowsList):
+            return self.wizard.list_lines(self.focused.rows_key, self.focused.highlighted)
+        return [self.step.name]
+
+    def _tell(self) -> None:
+        lines = self._lines()
+        self.query_one(WhyPanel).say(lines)
+        if self.focused_key is None:
+            self.query_one("#hint", Static).update("\n".join([*lines[2:3], "F1 says more"]))
+            return
+        place = self.wizard.session.place(self.focused_key)
+        unit = f" [{place.question.unit}]" if place.question.unit else ""
+        keys = "F2 I do not know" + ("   ← → choose" if isinstance(self.focused, ChoiceField) else "")
+        self.query_one("#hint", Static).update(f"{printable(place.question.why)}{unit}\n{keys}   F1 says more")
+
+
+def step_of_screen(screen: StepScreen) -> int:
+    """The number of the step that a screen shows; -1 for a row."""
+    return -1 if screen.is_row else screen.wizard.step_number

@@ -1,0 +1,105 @@
+"""What screens say, as plain text made from values; nothing here draws or decides."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from probes.machine import Machine
+from probes.report import gib
+from wizard.budget import EngineLine, RuntimeLine
+from wizard.finding import Finding, Severity
+from wizard.printable import printable
+from wizard.selection import Selection
+
+SEVERITIES: tuple[Severity, ...] = ("block", "warn", "note")
+
+
+def counted(findings: Iterable[Finding]) -> str:
+    """How many findings of each severity: `0 block, 2 warn, 1 note`."""
+    counts = Counter(finding.severity for finding in findings)
+    return ", ".join(f"{counts[severity]} {severity}" for severity in SEVERITIES)
+
+
+def findings_words(here: Sequence[Finding], everywhere: Sequence[Finding], problem: str) -> str:
+    """The line about findings below the questions; the gravest one of this screen is said in full."""
+    if problem:
+        return f"Cannot be checked: {printable(problem)}"
+    whole = f"Findings: {counted(everywhere)} (F6)."
+    if not here:
+        return f"{whole}   Here: none."
+    return f"{whole}   Here: {here[0].severity} {here[0].rule} {printable(here[0].message)}"
+
+
+def finding_line(finding: Finding) -> str:
+    """One finding in the review."""
+    return f"{finding.severity:<6}{finding.rule:<4}{printable(finding.message)}"
+
+
+def line_block(line: EngineLine | RuntimeLine, owner: str | None, route: str | None) -> list[str]:
+    """What the review says of one budget line; no figure of the other one."""
+    name = "LINE E  engine" if line.line == "E" else "LINE R  runtime"
+    rows = [name]
+    for words, subtotal in (("once", line.one_time), ("yearly", line.recurring)):
+        if subtotal.money is not None:
+            amount = f"{subtotal.money.amount:,} {subtotal.money.currency}"
+        elif subtotal.unpriced:
+            amount = f"incomplete, {len(subtotal.unpriced)} unpriced"
+        else:
+            amount = "nothing" if line.rows else "no item yet"
+        rows.append(f"  {words:<8}{amount}")
+    rows.append(f"  owner   {printable(owner or 'not given')}")
+    rows.append(f"  route   {printable(route or 'not given')}")
+    return rows
+
+
+def side_by_side(left: Sequence[str], right: Sequence[str], width: int) -> str:
+    """Two blocks beside each other, each cut to half of the width; nothing is added up."""
+    half = max(20, width // 2 - 2)
+    lines = []
+    for number in range(max(len(left), len(right))):
+        a, b = (side[number] if number < len(side) else "" for side in (left, right))
+        lines.append(f"{a[:half]:<{half}} │ {b[:half]}".rstrip())
+    return "\n".join(lines)
+
+
+def sources_line(selection: Selection) -> str:
+    """How well founded the figures are: how many answers come from where."""
+    counts = Counter(origin.word for origin in selection.origins.values())
+    words = [f"{counts[word]} {word}" for word in ("answer", "probe", "derived", "default") if counts[word]]
+    return "Values: " + ", ".join([*words, f"{len(selection.open_answers)} open"])
+
+
+def smoke_words(selection: Selection) -> str:
+    """What the document can say of a measurement."""
+    smoke = selection.smoke
+    if smoke is None:
+        return "Measured: nothing (the document says so); F3 goes back to the smoke."
+    if smoke.failure is not None:
+        return f"The smoke failed while {smoke.failure.phase}: {printable(smoke.failure.message)}"
+    claim = "pipeline only, no speed of the selection" if smoke.mode == "tiny" else f"mode {smoke.mode}"
+    return f"Measured: {len(smoke.points)} points, {claim}."
+
+
+def machine_lines(text: str) -> str:
+    """The machine table, without what would steer a terminal."""
+    return "\n".join(printable(line) for line in text.splitlines())
+
+
+def machine_summary(machine: Machine, seconds: float) -> str:
+    """The machine in a few lines: GPUs that are alike in one, driver, host, vLLM, and the first thing that is wrong."""
+    lines = [f"MACHINE  read in {seconds:.1f} s"]
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for gpu in machine.gpus:
+        state = "usable" if gpu.usable else f"not usable: {gpu.unusable_because or 'unknown'}"
+        memory = f"{gib(gpu.memory_free_bytes)} of {gib(gpu.memory_total_bytes)} GiB free"
+        groups.setdefault((str(gpu.name.value or "unknown"), memory, state), []).append(str(gpu.index))
+    for (name, memory, state), numbers in groups.items():
+        lines.append(f"  GPU {','.join(numbers):<8} {name:<28} {memory:<24} {state}")
+    if not machine.gpus:
+        lines.append("  GPU          none found; every question still works")
+    lines += [f"  vLLM         {found.version}, {found.build} build" for found in machine.runtimes[:2]]
+    if not machine.runtimes:
+        lines.append("  vLLM         none found; name it with --vllm PATH, or the smoke is left out")
+    for problem in machine.problems[:1]:
+        more = len(machine.problems) - 1
+        lines.append(f"! {problem.message}" + (f" ({more} more under This machine)" if more else ""))
+    return "\n".join(printable(line) for line in lines)

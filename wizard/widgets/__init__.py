@@ -1,0 +1,1 @@
+"""The parts that screens are made of; each shows one thing and keeps no answer."""

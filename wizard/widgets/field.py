@@ -1,0 +1,186 @@
+"""The field of one question: its title, what is typed, and its state in words."""
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from wizard.messages import Answered
+from wizard.printable import printable
+from wizard.session import Place
+from wizard.typed import NO, YES
+from wizard.widgets.frame import fitted
+
+#: A longer text is not drawn in a field of one line; it is kept, and shown as its length.
+LONGEST_DRAWN = 5_000
+
+
+class TextField(Input):
+    """A field of one line. Pasted lines become one, so that nothing of a paste is lost."""
+
+    DEFAULT_CSS = "TextField { width: 1fr; background: $boost; }"
+
+    def __init__(self, place: Place) -> None:
+        # A blinking cursor is a stream of redraws over a slow line.
+        super().__init__(
+            value=printable(place.raw), placeholder=placeholder(place), compact=True, select_on_focus=False
+        )
+        self.cursor_blink = False
+        self.key = place.key
+        self.shown = self.value
+
+    def _on_paste(self, event: events.Paste) -> None:
+        if event.text:
+            self.replace(printable(event.text.strip("\n")), *sorted(self.selection))
+        event.stop()
+        event.prevent_default()
+
+    def show(self, place: Place) -> None:
+        """Show what the session holds, unless the person is typing something else."""
+        text = printable(place.raw)
+        if self.value == self.shown and self.value != text:
+            self.value = text
+        self.shown = text
+        self.placeholder = placeholder(place)
+
+    @property
+    def changed(self) -> bool:
+        """Whether something was typed that nobody has taken yet."""
+        return self.value != self.shown
+
+
+class ChoiceField(Widget, can_focus=True):
+    """A choice of a few words in one line; the chosen one is marked by a sign."""
+
+    BINDINGS = [
+        Binding("left", "step(-1)", "previous", show=False),
+        Binding("right,space", "step(1)", "next", show=False),
+        Binding("delete,backspace", "clear", "none", show=False),
+        Binding("enter", "screen.next_field", "next field", show=False),
+    ]
+    DEFAULT_CSS = "ChoiceField { height: 1; width: 1fr; }"
+
+    def __init__(self, place: Place) -> None:
+        super().__init__()
+        self.key = place.key
+        self._place = place
+        self.choices = place.question.choices or (YES, NO)
+
+    def show(self, place: Place) -> None:
+        """Show what the session holds."""
+        self._place = place
+        self.refresh()
+
+    def action_step(self, by: int) -> None:
+        """Choose the next or the previous word."""
+        now = self._place.raw if self._place.raw in self.choices else self._place.fallback
+        index = self.choices.index(now) + by if now in self.choices else (0 if by > 0 else -1)
+        self.post_message(Answered(self.key, self.choices[index % len(self.choices)]))
+
+    def action_clear(self) -> None:
+        """Choose nothing."""
+        self.post_message(Answered(self.key, ""))
+
+    def on_click(self, event: events.Click) -> None:
+        """A click chooses the word under it."""
+        at = 0
+        for choice in self.choices:
+            at += len(choice) + 4
+            if event.x < at:
+                self.post_message(Answered(self.key, choice))
+                return
+
+    def render(self) -> Content:
+        """All the words if they fit, else the chosen one between arrows."""
+        chosen = self._place.raw or self._place.fallback
+        words = "  ".join(f"{'●' if choice == chosen else '○'} {choice}" for choice in self.choices)
+        unknown = self._place.raw if self._place.raw and self._place.raw not in self.choices else ""
+        if unknown:
+            words = f"{printable(unknown)} ?  {words}"
+        if len(words) > self.size.width:
+            words = f"< {printable(chosen) or 'not given'} >  ← → change"
+        return Content(fitted(words, self.size.width))
+
+
+def placeholder(place: Place) -> str:
+    """What stands in an empty field: the value that holds without an answer, or the unit."""
+    if place.fallback:
+        return printable(place.fallback)
+    return f"[{place.question.unit}]" if place.question.unit else ""
+
+
+class QuestionRow(Vertical):
+    """One question: title, field, state; below it what is wrong with the text, if anything is."""
+
+    DEFAULT_CSS = """
+    QuestionRow { height: auto; }
+    QuestionRow Horizontal { height: 1; }
+    QuestionRow .title { width: 28; }
+    QuestionRow .state { width: 15; text-align: right; color: $text-muted; }
+    QuestionRow .problem { height: auto; margin-left: 2; color: $text-error; display: none; }
+    QuestionRow.-wrong .problem { display: block; }
+    QuestionRow.-wrong .state { color: $text-error; text-style: bold; }
+    """
+
+    class Focused(Message):
+        """The focus came to this question."""
+
+        def __init__(self, key: str) -> None:
+            super().__init__()
+            self.key = key
+
+    def __init__(self, place: Place) -> None:
+        super().__init__()
+        self.place = place
+        kind = place.question.kind
+        self.field = ChoiceField(place) if kind in ("choice", "yes_no") else TextField(place)
+        self._state = Static(_state(place), classes="state", markup=False)
+        self._problem = Static(place.problem or "", classes="problem", markup=False)
+
+    def compose(self) -> ComposeResult:
+        """Lay the parts out in one line, the problem below."""
+        with Horizontal():
+            yield Static(fitted(self.place.question.title, 27), classes="title", markup=False)
+            yield self.field
+            yield self._state
+        yield self._problem
+
+    def on_mount(self) -> None:
+        """Mark what is wrong from the first moment."""
+        self.set_class(self.place.problem is not None, "-wrong")
+
+    def show(self, place: Place) -> None:
+        """Show what the session holds now."""
+        self.place = place
+        self.field.show(place)
+        self._state.update(_state(place))
+        self._problem.update(printable(place.problem or ""))
+        self.set_class(place.problem is not None, "-wrong")
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter takes the text and goes on."""
+        event.stop()
+        self._take()
+        self.screen.focus_next()
+
+    def on_input_blurred(self, event: Input.Blurred) -> None:
+        """Leaving the field takes the text."""
+        event.stop()
+        self._take()
+
+    def _take(self) -> None:
+        # Posted by the row: a message stops on its way up at the one that sent it, and the row handles the key.
+        if isinstance(self.field, TextField) and self.field.changed:
+            self.post_message(Answered(self.field.key, self.field.value))
+
+    def on_descendant_focus(self) -> None:
+        """Say where the focus is, so that the reason can stand beside the question."""
+        self.post_message(self.Focused(self.place.key))
+
+
+def _state(place: Place) -> str:
+    return fitted(place.state, 14)

@@ -1,0 +1,73 @@
+"""The frame that every screen has: where one is, and which keys go on."""
+
+from textual.content import Content
+from textual.widget import Widget
+
+#: Each decision has its word and its colour; the word alone is enough.
+COLOURS = {
+    "PROJECT": "bold black on white",
+    "ENGINE": "bold white on blue",
+    "RUNTIME": "bold white on darkgreen",
+    "LINE E": "bold black on cyan",
+    "LINE R": "bold black on yellow",
+    "REVIEW": "bold white on purple",
+}
+KEYS = (("F1", "Why", "why"), ("F3", "Back", "back"), ("F4", "Next", "next"), ("F6", "Review", "review"))
+QUIT = ("F10", "Quit", "app.ask_quit")
+
+
+def fitted(text: str, width: int) -> str:
+    """Cut a text to a number of columns, with a sign that it was cut."""
+    return text if len(text) <= width else f"{text[: max(0, width - 1)]}…" if width > 0 else ""
+
+
+def frame_line(width: int, decision: str, where: str, title: str, saved: str) -> Content:
+    """The first line of a screen. Where it is narrow, the title gives way first, then `saved`; never the place."""
+    word = f" {decision} "
+    left = len(word) + 1 + len(where)
+    saved = saved if left + len(saved) + 3 <= width else ""
+    room = width - left - len(saved) - 4
+    shown = fitted(title, room) if room >= 6 else ""
+    gap = max(1, width - left - len(shown) - len(saved) - (2 if shown and saved else 0) - 1)
+    end = f"{shown}  {saved}" if shown and saved else f"{shown}{saved}"
+    return Content.assemble((word, COLOURS.get(decision, "bold reverse")), f" {where}{' ' * gap}{end}")
+
+
+class Frame(Widget):
+    """The first line: decision, position, project, and when it was saved."""
+
+    DEFAULT_CSS = "Frame { height: 1; width: 100%; }"
+
+    def __init__(self, decision: str, where: str) -> None:
+        super().__init__()
+        self.decision, self.where, self.title, self.saved = decision, where, "", ""
+
+    def say(self, title: str, saved: str, where: str | None = None) -> None:
+        """Show another title or another moment of saving."""
+        self.title, self.saved, self.where = title, saved, self.where if where is None else where
+        self.refresh()
+
+    def render(self) -> Content:
+        """Draw the line for the width that there is."""
+        return frame_line(self.size.width, self.decision, self.where, self.title, self.saved)
+
+
+class KeyBar(Widget):
+    """The last line: at most five keys, each of which can be clicked too."""
+
+    DEFAULT_CSS = "KeyBar { height: 1; width: 100%; background: $panel; }"
+
+    def __init__(self, **labels: str) -> None:
+        super().__init__()
+        self._labels = labels
+
+    def render(self) -> Content:
+        """Draw the keys; a label that is empty is a key that does nothing here."""
+        keys = [*KEYS, QUIT]
+        shown = [(key, self._labels.get(key.lower(), label), action) for key, label, action in keys]
+        cells = []
+        for key, label, action in shown:
+            if label:
+                target = action if "." in action else f"screen.{action}"
+                cells.append(Content.from_markup(f"[@click={target}][b]{key}[/b] $label[/]", label=label))
+        return Content(" ") + Content("   ").join(cells)

@@ -1,0 +1,92 @@
+"""A list of rows on a screen: add, edit, remove; for strategies the three decisions on single letters."""
+
+from textual.binding import Binding
+from textual.message import Message
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from wizard.answers_file import Tree
+from wizard.printable import printable
+from wizard.steps import STRATEGIES, summary
+from wizard.widgets.frame import fitted
+
+
+class RowsList(OptionList):
+    """The rows of one list. Single letters act only while the list has the focus."""
+
+    BINDINGS = [
+        Binding("a", "act('a')", "add or adopt", show=False),
+        Binding("d", "act('d')", "defer", show=False),
+        Binding("x", "act('x')", "remove or reject", show=False),
+        Binding("delete", "act('delete')", "remove", show=False),
+    ]
+
+    class Act(Message):
+        """A letter was pressed on a row, or Enter; `index` is None on an empty list."""
+
+        def __init__(self, rows_key: str, what: str, index: int | None) -> None:
+            super().__init__()
+            self.rows_key, self.what, self.index = rows_key, what, index
+
+    def __init__(self, rows_key: str) -> None:
+        super().__init__(markup=False, compact=True)
+        self.rows_key = rows_key
+
+    def action_act(self, what: str) -> None:
+        """Tell which letter was pressed."""
+        self.post_message(self.Act(self.rows_key, what, self.highlighted))
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Enter edits a row, or adds one to an empty list."""
+        event.stop()
+        self.post_message(self.Act(self.rows_key, "enter", event.option_index))
+
+    def show(self, lines: list[str]) -> None:
+        """Show these rows and keep the highlighted one."""
+        at = self.highlighted or 0
+        if [str(option.prompt) for option in self.options] == lines:
+            return
+        self.clear_options()
+        self.add_options([Option(line) for line in lines])
+        self.highlighted = min(at, len(lines) - 1) if lines else None
+
+
+def row_lines(rows_key: str, rows: list[Tree]) -> list[str]:
+    """One line for each row, or one that says how to add the first."""
+    show = _item_line if rows_key.startswith("budget.") else _plain_line
+    lines = [f"{number:>3}  {show(rows_key, row)}" for number, row in enumerate(rows, 1)]
+    return lines or ["     none yet: Enter adds one"]
+
+
+def _plain_line(rows_key: str, row: Tree) -> str:
+    return fitted(printable(summary(rows_key, row)), 200)
+
+
+def _item_line(_: str, row: Tree) -> str:
+    """A row of a budget line: a missing price is said in words and never 0."""
+    name = (
+        f"{fitted(printable(str(row.get('id') or '?')), 4):<5}{fitted(printable(str(row.get('item') or '')), 26):<27}"
+    )
+    if row.get("state") == "not_needed":
+        return f"{name}not needed"
+    if row.get("basis") == "bundled":
+        return f"{name}in the price of {printable(str(row.get('included_in') or 'another item'))}"
+    quantity, price = (printable(str(row.get(field) or "not given")) for field in ("quantity", "unit_price"))
+    return f"{name}{fitted(quantity, 9):>9} x {fitted(price, 10):<11}{printable(str(row.get('frequency') or ''))}"
+
+
+def rows_hint(rows_key: str) -> str:
+    """Which keys act on a list."""
+    if rows_key == STRATEGIES:
+        return "a adopt   d defer   x reject   Enter reason   Delete undo"
+    return "a add   Enter edit   Delete remove"
+
+
+def strategy_lines(decided: Tree, names: dict[str, str]) -> list[str]:
+    """Every strategy with the decision on it, if there is one."""
+    lines = []
+    for identifier, name in names.items():
+        row = decided.get(identifier, {})
+        reason = printable(str(row.get("reason") or "no reason given yet" if row else ""))
+        lines.append(f"{row.get('decision') or '-':<8}{fitted(name, 30):<31}{reason}")
+    return lines

@@ -1,0 +1,102 @@
+"""From the session to what is checked, measured and written; no screen in between."""
+
+import datetime
+import difflib
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from probes.machine import Machine
+from probes.smoke.result import SmokeResult
+from wizard.assemble import assemble
+from wizard.errors import UsageError
+from wizard.evidence_folder import read_evidence
+from wizard.gather import Gathered, gather_layers
+from wizard.paths import state_dir
+from wizard.selection import Selection
+from wizard.session import Session
+from wizard.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from probes.smoke.plan import SmokeRequest
+    from wizard.drafting import Draft
+
+
+def today() -> datetime.date:
+    """The date of the document."""
+    return datetime.datetime.now(datetime.UTC).date()
+
+
+def gathered_of(snapshot: Snapshot, machine: Machine | None) -> tuple[Gathered, SmokeResult | None, Path | None]:
+    """The answers in force, the measurement and its folder; a measurement brings the machine it was made on."""
+    smoke, folder = None, None
+    if snapshot.smoke_dir and Path(snapshot.smoke_dir).is_dir():
+        given = read_evidence(Path(snapshot.smoke_dir))
+        smoke, folder = given.smoke, given.folder
+        machine = given.machine
+    return gather_layers([snapshot.layer], machine=machine, probe=False), smoke, folder
+
+
+def selection_of(snapshot: Snapshot, machine: Machine | None) -> Selection:
+    """The selection with its findings; raises `UsageError` where the answers name a model folder that is none."""
+    gathered, smoke, _ = gathered_of(snapshot, machine)
+    return assemble(gathered, prepared_on=today(), smoke=smoke)
+
+
+def draft_of(session: Session, machine: Machine | None, day: datetime.date | None = None) -> "Draft":
+    """The finished document; raises `UsageError` without a title."""
+    from wizard.drafting import draft
+
+    gathered, smoke, folder = gathered_of(Snapshot.of(session), machine)
+    if not gathered.answers.project.title:
+        raise UsageError("The project has no title yet, and a document needs one.", "Answer it in step 1.")
+    return draft(gathered, prepared_on=day or today(), smoke=smoke, folder=folder)
+
+
+def smoke_request_of(snapshot: Snapshot, machine: Machine | None, vllm: Path | None) -> "SmokeRequest":
+    """What the smoke of this session is asked to do; each run has a folder of its own."""
+    from wizard.smoke_request import SmokeOptions, smoke_request
+
+    moment = datetime.datetime.now(datetime.UTC).strftime("%Y%m%d-%H%M%S")
+    folder = state_dir() / "smoke" / f"{snapshot.name}-{moment}"
+    gathered = gather_layers([snapshot.layer], machine=machine, probe=False)
+    return smoke_request(gathered, SmokeOptions(out_dir=folder, state_dir=state_dir(), vllm=vllm))
+
+
+def keep_machine(folder: Path, machine: Machine | None) -> None:
+    """Put the machine beside its measurement."""
+    if machine is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "machine.json").write_text(machine.model_dump_json(indent=2) + "\n", encoding="utf-8")
+
+
+def default_target(title: str, day: datetime.date) -> str:
+    """The name that is offered for the document."""
+    words = re.sub(r"[^a-z0-9]+", "-", title.casefold()).strip("-")[:60].strip("-") or "project"
+    return f"technology-selection-{words}-{day.isoformat()}.md"
+
+
+def diff_of(old: Path, text: str) -> str:
+    """What would change in an existing document, as a unified diff."""
+    try:
+        before = old.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        return f"{old} cannot be compared: {error}"
+    lines = list(difflib.unified_diff(before, text.splitlines(), str(old), "new", lineterm="", n=1))
+    return "\n".join(lines) or "Nothing in the document would change."
+
+
+def questions_for_colleagues(session: Session) -> dict[str, str]:
+    """For each colleague who was asked, the file of questions, by its name."""
+    from wizard.answers_writer import render_answers
+
+    waiting: dict[str, set[str]] = {}
+    for row in session.rows("governance.open_questions"):
+        if row.get("key") and row.get("owner"):
+            waiting.setdefault(str(row["owner"]), set()).add(str(row["key"]))
+    files = {}
+    for owner, keys in waiting.items():
+        name = re.sub(r"[^a-z0-9]+", "-", owner.casefold()).strip("-") or "colleague"
+        tree = {**session.tree, "answered_by": owner}
+        files[f"questions-{name}.toml"] = render_answers(tree, wanted=lambda key, keys=keys: key in keys)  # type: ignore[misc]
+    return files
