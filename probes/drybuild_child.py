@@ -74,7 +74,7 @@ def _build(request: dict[str, Any]) -> dict[str, Any]:
     platforms: Any = importlib.import_module("vllm.platforms")
     loader: Any = importlib.import_module("vllm.model_executor.model_loader.utils")
 
-    world = request["tp"] * request["pp"]
+    world = request["tensor_parallel"] * request["pipeline_parallel"]
     arguments: dict[str, Any] = {
         "model": request["folder"],
         "load_format": "dummy",
@@ -83,8 +83,8 @@ def _build(request: dict[str, Any]) -> dict[str, Any]:
         "max_model_len": request["context"],
         "max_num_batched_tokens": request["max_num_batched_tokens"],
         "max_num_seqs": request["max_num_seqs"],
-        "tensor_parallel_size": request["tp"],
-        "pipeline_parallel_size": request["pp"],
+        "tensor_parallel_size": request["tensor_parallel"],
+        "pipeline_parallel_size": request["pipeline_parallel"],
         "enable_expert_parallel": request["expert_parallel"],
         "kv_cache_dtype": request["kv_cache_dtype"],
         "disable_log_stats": True,
@@ -104,7 +104,9 @@ def _build(request: dict[str, Any]) -> dict[str, Any]:
             local_rank=request["rank"],
             backend="gloo",
         )
-        parallel_state.initialize_model_parallel(request["tp"], request["pp"], backend="gloo")
+        parallel_state.initialize_model_parallel(
+            request["tensor_parallel"], request["pipeline_parallel"], backend="gloo"
+        )
         dtype = torch.get_default_dtype()
         torch.set_default_dtype(vllm_config.model_config.dtype)
         try:
@@ -180,7 +182,9 @@ def _layouts(vllm_config: Any) -> list[str]:
     base: Any = importlib.import_module("vllm.model_executor.layers.attention_layer_base").AttentionLayerBase
     layers = importlib.import_module("vllm.config").get_layers_from_vllm_config(vllm_config, base)
     backends = list({layer.get_attn_backend(): None for layer in layers.values()})
-    return [layout if isinstance(layout, str) else layout.name for layout in utils.get_supported_kv_cache_layouts(backends)]
+    return [
+        layout if isinstance(layout, str) else layout.name for layout in utils.get_supported_kv_cache_layouts(backends)
+    ]
 
 
 def _plan(vllm_config: Any, everyone: list[Any], request: dict[str, Any]) -> dict[str, Any]:

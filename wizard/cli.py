@@ -78,6 +78,14 @@ def _parser() -> argparse.ArgumentParser:
     _wizard(parser)
     commands = parser.add_subparsers(dest="command", metavar="command")
     _probe(_command(commands, "probe", "what this machine is", "selwiz probe --json > machine.json"))
+    _size(
+        _command(
+            commands,
+            "size",
+            "does it fit, how many at a time",
+            'selwiz size --model Qwen/Qwen3-8B --context 32768 --concurrency 8 --gpu "NVIDIA H100 80GB HBM3"',
+        )
+    )
     _check(_command(commands, "check", "the rules", "selwiz check --answers project.toml"))
     _smoke(_command(commands, "smoke", "the short benchmark", "selwiz smoke --answers project.toml --out evidence"))
     _propose(
@@ -157,6 +165,37 @@ def _probe(parser: argparse.ArgumentParser) -> None:
         default=20.0,
         help="seconds the NVIDIA driver may take (20)",
     )
+
+
+def _size(parser: argparse.ArgumentParser) -> None:
+    _answers_option(parser, required=False)
+    parser.add_argument("--model", metavar="NAME_OR_DIR", help="the model's folder, or its name on the Hub")
+    parser.add_argument("--gpu", metavar="NAME", help="a GPU of the catalogue, or the name that nvidia-smi shows")
+    parser.add_argument("--gpu-memory-gib", metavar="G", type=_positive, help="memory of one GPU as NVML counts it")
+    parser.add_argument("--gpus", metavar="N", type=_at_least_one, help="GPUs of one replica")
+    parser.add_argument("--tp", metavar="N", type=_at_least_one, help="tensor parallel size (--gpus, if nothing else)")
+    parser.add_argument("--pp", metavar="N", type=_at_least_one, help="pipeline parallel size (1)")
+    parser.add_argument("--dp", metavar="N", type=_at_least_one, help="data parallel size (1)")
+    parser.add_argument("--context", metavar="TOKENS", type=_at_least_one, help="longest request (the model's limit)")
+    parser.add_argument("--concurrency", metavar="N", type=_at_least_one, help="requests that must have room at a time")
+    parser.add_argument("--kv-cache-dtype", metavar="T", help="type of the cache (auto: the model's own)")
+    parser.add_argument("--quantization", metavar="Q", help="format made while loading, of an unquantised checkpoint")
+    parser.add_argument(
+        "--gpu-memory-utilization", metavar="U", type=_share, help="share that the runtime takes (0.92)"
+    )
+    parser.add_argument("--max-num-batched-tokens", metavar="N", type=_at_least_one, help="tokens of one engine step")
+    parser.add_argument("--block-size", metavar="N", type=_at_least_one, help="tokens of a cache block")
+    parser.add_argument("--planner", choices=("cuda", "cpu"), help="whose block sizes the plan takes (cuda)")
+    _vllm_option(parser)
+    parser.add_argument(
+        "--method",
+        choices=("auto", "formula", "dry-build"),
+        default="auto",
+        help="auto: the formula, and an installed vLLM for what it does not cover",
+    )
+    parser.add_argument("--candidates", action="store_true", help="also the least number of GPUs of each type")
+    parser.add_argument("--allow-download", action="store_true", help="config.json may be fetched from the Hub")
+    parser.add_argument("--json", action="store_true", help="as JSON on standard output")
 
 
 def _check(parser: argparse.ArgumentParser) -> None:
@@ -243,6 +282,33 @@ def _date(text: str) -> datetime.date:
         return datetime.date.fromisoformat(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a date such as 2027-01-31") from None
+
+
+def _at_least_one(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if not 1 <= number <= 10**9:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 1000000000")
+    return number
+
+
+def _positive(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1e5:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return number
+
+
+def _share(text: str) -> float:
+    number = _positive(text)
+    if number > 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share of at most 1, such as 0.92")
+    return number
 
 
 def _seconds(text: str) -> float:

@@ -16,7 +16,7 @@ _MOST_BYTES = 32 * 1024 * 1024  # the greatest config.json of a public model is 
 _MOST_LEVELS = 8  # a multimodal model nests its language part once or twice
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # compared by identity, so that what follows from one can be remembered
 class ModelConfiguration:
     """The whole config.json, the part that describes the language model, and NVIDIA's file of quantization beside it.
 

@@ -16,7 +16,7 @@ from wizard.sizing.blocks import (
     router,
     vector,
 )
-from wizard.sizing.layers import Attention, NotCovered, State, cache_shape, head_dim, kv_heads, layer_kinds
+from wizard.sizing.layers import Attention, NotCovered, State, cache_shape, head_dim, kv_heads
 from wizard.sizing.tensors import Tensor
 from wizard.sizing.vision import llama4_vision, qwen3_vision
 
@@ -215,7 +215,7 @@ def _gpt_oss(c: ModelConfiguration) -> list[Tensor]:
 
     def layer(at: At, s: _Sizes) -> list[Tensor]:
         found = attention(at, s.hidden, s.heads, s.kv_heads, s.head_dim, qkv_bias=True, out_bias=True)
-        found += norms(at, s.hidden) + [vector(at, "self_attn.sinks", s.heads, "rows")]
+        found += [*norms(at, s.hidden), vector(at, "self_attn.sinks", s.heads, "rows")]
         found += router(at, s.hidden, count, module="mlp.router", bias=True)
         return found + experts(at, s.hidden, inner, count, bias=True)
 
@@ -267,7 +267,7 @@ def _deepseek(c: ModelConfiguration) -> list[Tensor] | NotCovered:
 
     def layer(at: At, s: _Sizes) -> list[Tensor]:
         name = "self_attn"
-        found = norms(at, s.hidden) + [vector(at, f"{name}.kv_a_layernorm", rank)]
+        found = [*norms(at, s.hidden), vector(at, f"{name}.kv_a_layernorm", rank)]
         query = s.heads * (nope + rope)
         if query_rank:
             found += linear(at, f"{name}.q_a_proj", query_rank, s.hidden, "none")

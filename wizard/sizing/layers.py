@@ -70,7 +70,9 @@ def cache_shape(configuration: ModelConfiguration) -> CacheShape | NotCovered:
     builder = _BUILDERS.get(name or "")
     if builder is None:
         known = _REASONS.get(name or "")
-        return NotCovered(known or f"the formula does not cover the architecture {name or 'that config.json leaves out'}")
+        return NotCovered(
+            known or f"the formula does not cover the architecture {name or 'that config.json leaves out'}"
+        )
     layers = builder(configuration)
     if isinstance(layers, NotCovered):
         return layers
@@ -85,7 +87,7 @@ def head_dim(configuration: ModelConfiguration) -> int:
     hidden, heads = configuration.needed("hidden_size"), configuration.needed("num_attention_heads")
     if hidden % heads:
         raise ProbeError(
-            f"{configuration.source} states {heads} attention heads for a hidden size of {hidden}, which do not divide.",
+            f"{configuration.source} states {heads} attention heads, which do not divide its hidden size of {hidden}.",
             "Correct the file, or download it again.",
         )
     return hidden // heads
@@ -227,7 +229,7 @@ def _nemotron_h(configuration: ModelConfiguration) -> tuple[Layer, ...] | NotCov
         return NotCovered('the formula does not know the layers that "hybrid_override_pattern" names')
     heads, size = configuration.needed("mamba_num_heads"), configuration.needed("mamba_head_dim")
     groups, elements = configuration.needed("n_groups"), configuration.needed("ssm_state_size")
-    conv, ssm = _state_dtypes(configuration, "mamba_ssm_cache_dtype", "float32")
+    conv, ssm = _state_dtypes(configuration, "mamba_ssm_cache_dtype")
     state = State(
         conv_channels=heads * size,
         conv_length=configuration.needed("conv_kernel") - 1,
@@ -240,13 +242,14 @@ def _nemotron_h(configuration: ModelConfiguration) -> tuple[Layer, ...] | NotCov
         checkpoints=1,
     )
     full = _full_layer(configuration)
-    return tuple({"M": state, "*": full}.get(sign) for sign in pattern)
+    layers: dict[str, Layer] = {"M": state, "*": full, "-": None}
+    return tuple(layers[sign] for sign in pattern)
 
 
-def _state_dtypes(configuration: ModelConfiguration, key: str, default: str | None = None) -> tuple[int, int]:
-    """Bytes of an element of the convolution (the model's type) and of the matrix (its own type where there is one)."""
+def _state_dtypes(configuration: ModelConfiguration, key: str) -> tuple[int, int]:
+    """Bytes of an element of the convolution (the model's type) and of the matrix (float32 unless stated)."""
     own = DTYPE_BYTES[model_dtype(configuration)]
-    stated = configuration.text.get(key, default)
+    stated = configuration.text.get(key, "float32")
     return own, DTYPE_BYTES.get(stated, own) if isinstance(stated, str) else own
 
 

@@ -8,7 +8,7 @@ Sources: vLLM 0.32.0 `v1/core/kv_cache_utils.py` (`get_kv_cache_groups`, `_get_k
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil, lcm
+from math import ceil
 from typing import Literal
 
 from wizard.sizing.dtypes import CACHE_TYPES, DTYPE_BYTES
@@ -177,9 +177,7 @@ def _resolved_block(shape: CacheShape, inputs: PlannerInputs) -> tuple[int, int 
     return block, block * token
 
 
-def _spec(
-    layer: Layer, inputs: PlannerInputs, dtype: str, block: int, sliding: int, state_page: int | None
-) -> _Spec:
+def _spec(layer: Layer, inputs: PlannerInputs, dtype: str, block: int, sliding: int, state_page: int | None) -> _Spec:
     if isinstance(layer, State):
         page = state_page or _state_bytes(layer, inputs.tensor_parallel)
         return _Spec("state", block, page, None, layer)
