@@ -4,6 +4,7 @@ One child a rank, because vLLM's groups wait for all ranks; each in vLLM's own i
 and a private temporary folder that is removed afterwards. Whatever fails is a sentence: the caller then computes.
 """
 
+import contextlib
 import json
 import os
 import signal
@@ -158,10 +159,8 @@ def _said(child: "subprocess.Popen[str]", until: float) -> dict[str, Any]:
 
 def _end(child: "subprocess.Popen[str]") -> None:
     """End a child and all it started; one that has ended leaves its session's group to be ended too."""
-    try:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
     child.wait()
     if child.stdout is not None:
         child.stdout.close()

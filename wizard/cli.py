@@ -180,9 +180,7 @@ def _size(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--concurrency", metavar="N", type=_at_least_one, help="requests that must have room at a time")
     parser.add_argument("--kv-cache-dtype", metavar="T", help="type of the cache (auto: the model's own)")
     parser.add_argument("--quantization", metavar="Q", help="format made while loading, of an unquantised checkpoint")
-    parser.add_argument(
-        "--gpu-memory-utilization", metavar="U", type=_share, help="share that the runtime takes (0.92)"
-    )
+    parser.add_argument("--gpu-memory-utilization", metavar="U", type=_share, help="share that vLLM takes (0.92)")
     parser.add_argument("--max-num-batched-tokens", metavar="N", type=_at_least_one, help="tokens of one engine step")
     parser.add_argument("--block-size", metavar="N", type=_at_least_one, help="tokens of a cache block")
     parser.add_argument("--planner", choices=("cuda", "cpu"), help="whose block sizes the plan takes (cuda)")

@@ -9,6 +9,7 @@ from wizard.console import put, put_json, say
 from wizard.errors import UsageError
 from wizard.exit_codes import ExitCode
 from wizard.sizing.compute import Sizing, compute
+from wizard.sizing.floors import Ceilings
 from wizard.sizing.request import GIB, GpuFacts, SizeRequest
 from wizard.sizing.source import find_model
 
@@ -25,7 +26,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.candidates:
         from wizard.sizing.buy import candidates
 
-        found = candidates(configuration, request, **ceilings)
+        found = candidates(configuration, request, ceilings)
     if arguments.json:
         more = {"candidates": [item.to_json() for item in found]} if arguments.candidates else {}
         put_json(sizing.to_json() | more)
@@ -36,9 +37,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     return ExitCode.DONE
 
 
-def _question(arguments: argparse.Namespace) -> tuple[str, SizeRequest, dict[str, float | None]]:
+def _question(arguments: argparse.Namespace) -> tuple[str, SizeRequest, Ceilings]:
     """The model, the question and the ceilings: the answers first, each option of the command line over them."""
-    name, request, ceilings = arguments.model, SizeRequest(), {}
+    name, request, ceilings = arguments.model, SizeRequest(), Ceilings()
     if arguments.answers:
         from wizard.sizing.from_answers import question_of_answers
 

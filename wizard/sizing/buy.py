@@ -9,7 +9,7 @@ from wizard.catalogue.loader import gpus
 from wizard.catalogue.rows import GpuRow
 from wizard.errors import SelwizError
 from wizard.sizing.compute import Sizing, compute
-from wizard.sizing.floors import below_floor
+from wizard.sizing.floors import Ceilings, below_floor
 from wizard.sizing.gpus import rates
 from wizard.sizing.layers import NotCovered, cache_shape
 from wizard.sizing.request import GpuFacts, SizeRequest, working_tensor_parallel
@@ -61,16 +61,13 @@ class Candidate:
 def candidates(
     configuration: ModelConfiguration,
     request: SizeRequest,
-    *,
-    ttft_ms: float | None = None,
-    tpot_ms: float | None = None,
-    e2e_ms: float | None = None,
+    ceilings: Ceilings,
     rows: Iterable[GpuRow] | None = None,
 ) -> list[Candidate]:
     """One candidate a GPU type, fewest GPUs first, those that no layout serves last."""
     found = []
     for gpu, confidence in _types(gpus() if rows is None else rows):
-        best = _least(configuration, request, gpu, (ttft_ms, tpot_ms, e2e_ms), confidence)
+        best = _least(configuration, request, gpu, ceilings, confidence)
         found.append(best)
     return sorted(found, key=lambda item: (item.gpus is None, item.gpus or 0, item.gpu))
 
@@ -100,7 +97,7 @@ def _least(
     configuration: ModelConfiguration,
     request: SizeRequest,
     gpu: GpuFacts,
-    ceilings: tuple[float | None, float | None, float | None],
+    ceilings: Ceilings,
     confidence: str,
 ) -> Candidate:
     shape = cache_shape(configuration)
@@ -128,13 +125,7 @@ def _least(
             return Candidate(gpu.name, None, None, None, None, why, confidence)
         if not answer.fits:
             continue
-        below = below_floor(
-            answer.floor,
-            ttft_ms=ceilings[0],
-            tpot_ms=ceilings[1],
-            e2e_ms=ceilings[2],
-            output_tokens=request.output_tokens,
-        )
+        below = below_floor(answer.floor, ceilings)
         if below:
             reason = "a ceiling is below its floor with every layout that fits: " + ", ".join(b.metric for b in below)
             continue

@@ -61,9 +61,7 @@ def _merged(formula: Sizing, layout: DryBuild, alone: DryBuild, request: SizeReq
         not_modelled=tuple(line for line in formula.not_modelled if not line.startswith("weights:")),
     )
     if layout.platform != request.planner:
-        note = (
-            f"vLLM {layout.version} for {layout.platform} gave the weights; the cache is planned for {request.planner}."
-        )
+        note = f"vLLM {layout.version} for {layout.platform} gave the weights, the {request.planner} planner the cache"
         return replace(merged, method_note=note)
     return replace(
         merged,

@@ -28,6 +28,16 @@ class Floor:
 
 
 @dataclass(frozen=True)
+class Ceilings:
+    """Latency limits in milliseconds, and the output tokens of a call, which E2E depends on; None is not given."""
+
+    ttft_ms: float | None = None
+    tpot_ms: float | None = None
+    e2e_ms: float | None = None
+    output_tokens: int | None = None
+
+
+@dataclass(frozen=True)
 class BelowFloor:
     """A ceiling that no engine can keep on this hardware."""
 
@@ -92,20 +102,21 @@ def uncached_tokens(request: SizeRequest) -> int | None:
     return max(0, request.input_tokens - request.shared_prefix_tokens) // max(1, request.turns)
 
 
-def below_floor(
-    floor: Floor, *, ttft_ms: float | None, tpot_ms: float | None, e2e_ms: float | None, output_tokens: int | None
-) -> list[BelowFloor]:
-    """The ceilings that are below their floors. E2E is one first token and all that follow."""
-    found = []
-    if ttft_ms is not None and floor.ttft_ms is not None and ttft_ms < floor.ttft_ms:
-        found.append(BelowFloor("ttft_ms", ttft_ms, floor.ttft_ms))
-    if tpot_ms is not None and floor.tpot_ms is not None and tpot_ms < floor.tpot_ms:
-        found.append(BelowFloor("tpot_ms", tpot_ms, floor.tpot_ms))
-    if e2e_ms is not None and floor.tpot_ms is not None and output_tokens:
-        least = (floor.ttft_ms or 0.0) + floor.tpot_ms * (output_tokens - 1)
-        if e2e_ms < least:
-            found.append(BelowFloor("e2e_ms", e2e_ms, least))
-    return found
+def below_floor(floor: Floor, ceilings: Ceilings) -> list[BelowFloor]:
+    """The ceilings that are below their floors, each a blocking finding. E2E is a first token and all that follow."""
+    least_e2e = None
+    if floor.tpot_ms is not None and ceilings.output_tokens:
+        least_e2e = (floor.ttft_ms or 0.0) + floor.tpot_ms * (ceilings.output_tokens - 1)
+    pairs = (
+        ("ttft_ms", ceilings.ttft_ms, floor.ttft_ms),
+        ("tpot_ms", ceilings.tpot_ms, floor.tpot_ms),
+        ("e2e_ms", ceilings.e2e_ms, least_e2e),
+    )
+    return [
+        BelowFloor(metric, ceiling, least)
+        for metric, ceiling, least in pairs
+        if ceiling is not None and least is not None and ceiling < least
+    ]
 
 
 def _active(tensors: Sequence[Tensor], configuration: ModelConfiguration) -> list[Tensor]:

@@ -5,11 +5,12 @@ from pathlib import Path
 from wizard.answers import Answers
 from wizard.answers_file import merge, read_layer, validate
 from wizard.errors import UsageError
+from wizard.sizing.floors import Ceilings
 from wizard.sizing.gpus import gpu_named
 from wizard.sizing.request import SizeRequest
 
 
-def question_of_answers(paths: list[Path]) -> tuple[str | None, SizeRequest, dict[str, float | None]]:
+def question_of_answers(paths: list[Path]) -> tuple[str | None, SizeRequest, Ceilings]:
     """The model to size, the question, and the ceilings to hold against the floors. Raises `UsageError`."""
     answers = validate(merge([read_layer(path) for path in paths]))
     return model_of(answers), request_of(answers), ceilings_of(answers)
@@ -18,13 +19,13 @@ def question_of_answers(paths: list[Path]) -> tuple[str | None, SizeRequest, dic
 def model_of(answers: Answers) -> str | None:
     """The first model that this selection carries: its folder, else its name."""
     for model in answers.engine.models:
-        if model.carried_by in (None, "this"):
+        if model.carried_here:
             return model.path or model.name
     return None
 
 
 def _context_needed(answers: Answers) -> int | None:
-    return next((m.context_tokens for m in answers.engine.models if m.carried_by in (None, "this")), None)
+    return next((m.context_tokens for m in answers.engine.models if m.carried_here), None)
 
 
 def request_of(answers: Answers) -> SizeRequest:
@@ -59,10 +60,10 @@ def request_of(answers: Answers) -> SizeRequest:
     )
 
 
-def ceilings_of(answers: Answers) -> dict[str, float | None]:
-    """The ceilings in milliseconds, by the names that the floors use."""
-    ceilings = answers.runtime.ceilings
-    return {
-        name: None if getattr(ceilings, name) is None else float(getattr(ceilings, name))
-        for name in ("ttft_ms", "tpot_ms", "e2e_ms")
-    }
+def ceilings_of(answers: Answers) -> Ceilings:
+    """The ceilings to hold against the floors."""
+    given = answers.runtime.ceilings
+    ttft, tpot, e2e = (
+        None if value is None else float(value) for value in (given.ttft_ms, given.tpot_ms, given.e2e_ms)
+    )
+    return Ceilings(ttft, tpot, e2e, answers.runtime.workload.output_tokens)
