@@ -74,6 +74,8 @@ def _build(request: dict[str, Any]) -> dict[str, Any]:
     platforms: Any = importlib.import_module("vllm.platforms")
     loader: Any = importlib.import_module("vllm.model_executor.model_loader.utils")
 
+    # Ranks that disagree on this name talk through sockets and leave no shared memory behind.
+    os.environ["VLLM_DIST_IDENT"] = f"dry-{request['rank']}"
     world = request["tensor_parallel"] * request["pipeline_parallel"]
     arguments: dict[str, Any] = {
         "model": request["folder"],
@@ -96,6 +98,9 @@ def _build(request: dict[str, Any]) -> dict[str, Any]:
     if world > 1:
         arguments["distributed_executor_backend"] = "mp"
     vllm_config = arg_utils.EngineArgs(**arguments).create_engine_config()
+    # The queue between ranks would be shared memory of 160 MB that nobody reads here.
+    queue: Any = importlib.import_module("vllm.distributed.device_communicators.shm_broadcast").MessageQueue
+    queue.create_from_process_group = staticmethod(lambda *_, **__: None)
     with config_module.set_current_vllm_config(vllm_config):
         parallel_state.init_distributed_environment(
             world_size=world,

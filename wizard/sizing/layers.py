@@ -253,28 +253,6 @@ def _state_dtypes(configuration: ModelConfiguration, key: str) -> tuple[int, int
     return own, DTYPE_BYTES.get(stated, own) if isinstance(stated, str) else own
 
 
-def _deci(configuration: ModelConfiguration) -> tuple[Layer, ...] | NotCovered:
-    """Layers of Nemotron-NAS: each states how many query heads share one KV head, or has no attention at all."""
-    blocks = configuration.text.get("block_configs")
-    count, heads = configuration.needed(*LAYERS), configuration.needed("num_attention_heads")
-    if not isinstance(blocks, list) or len(blocks) != count:
-        return NotCovered('config.json has no "block_configs", so its layers are not known')
-    size = head_dim(configuration)
-    layers: list[Layer] = []
-    for block in blocks:
-        attention = block.get("attention") if isinstance(block, dict) else None
-        if not isinstance(attention, dict) or attention.get("replace_with_linear"):
-            return NotCovered('the formula does not know the layers that "block_configs" names')
-        shared = attention.get("n_heads_in_group")
-        if attention.get("no_op"):
-            layers.append(None)
-        elif isinstance(shared, int) and shared > 0 and heads % shared == 0:
-            layers.append(Attention("full", heads // shared, size, size))
-        else:
-            return NotCovered('the formula does not know the layers that "block_configs" names')
-    return tuple(layers)
-
-
 Builder = Callable[[ModelConfiguration], tuple[Layer, ...] | NotCovered]
 
 _BUILDERS: Mapping[str, Builder] = {
@@ -288,7 +266,6 @@ _BUILDERS: Mapping[str, Builder] = {
     "Qwen3MoeForCausalLM": _plain,
     "Qwen3VLForConditionalGeneration": _plain,
     "Qwen3VLMoeForConditionalGeneration": _plain,
-    "DeciLMForCausalLM": _deci,
     "DeepseekV2ForCausalLM": _mla,
     "DeepseekV3ForCausalLM": _mla,
     "KimiK25ForConditionalGeneration": _mla,
@@ -305,6 +282,7 @@ _BUILDERS: Mapping[str, Builder] = {
 
 _SPARSE = "sparse attention with an indexer: no reference value is known, so none is given"
 _REASONS: Mapping[str, str] = {
+    "DeciLMForCausalLM": "layers of different widths by custom code: no reference value is known, so none is given",
     "DeepseekV32ForCausalLM": _SPARSE,
     "DeepseekV4ForCausalLM": _SPARSE,
     "GlmMoeDsaForCausalLM": _SPARSE,

@@ -1,0 +1,113 @@
+"""The sizing against what vLLM's own code answered; how the answers were taken is in tests/tools/vllm_truth.py."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.tools.vllm_truth import CONTEXT, DATA, configuration
+from wizard.sizing.compute import compute
+from wizard.sizing.families import model_tensors
+from wizard.sizing.layers import CacheShape, NotCovered, cache_shape
+from wizard.sizing.planner import CachePlan, PlannerInputs, concurrency, plan
+from wizard.sizing.request import SizeRequest
+
+REFERENCE = json.loads((DATA / "vllm_reference.json").read_text())["rows"]
+FILE = json.loads((DATA / "vllm_truth.json").read_text())
+ANSWERED = [row for row in FILE["rows"] if "no_answer" not in row]
+UNANSWERED = [row for row in FILE["rows"] if "no_answer" in row]
+
+
+def name_of(row: dict[str, Any]) -> str:
+    asked = row.get("asked", {"block_size": row.get("block_size")})
+    return f"{row['model']} {' '.join(f'{key}={value}' for key, value in asked.items())}"
+
+
+def reference_plan(row: dict[str, Any]) -> CachePlan:
+    shape = cache_shape(configuration(row["model"]))
+    assert isinstance(shape, CacheShape)
+    return plan(
+        shape,
+        PlannerInputs(
+            context=row["context"],
+            planner="cpu",
+            block_size=row["block_size"],
+            kv_cache_dtype=row["kv_cache_dtype"],
+        ),
+    )
+
+
+def truth_plan(row: dict[str, Any]) -> CachePlan:
+    shape = cache_shape(configuration(row["model"]))
+    assert isinstance(shape, CacheShape)
+    asked = {key: value for key, value in row["asked"].items() if key not in ("ignore_quantization", "expert_parallel")}
+    return plan(shape, PlannerInputs(**{"context": CONTEXT, "planner": "cpu", **asked}))
+
+
+def stages(row: dict[str, Any], key: str) -> tuple[int, ...]:
+    """One value a pipeline stage: ranks of a stage hold the same."""
+    return tuple(row[key][:: row["asked"].get("tensor_parallel", 1)])
+
+
+@pytest.mark.parametrize("row", REFERENCE, ids=name_of)
+def test_cache_of_one_request_to_the_byte(row: dict[str, Any]) -> None:
+    assert reference_plan(row).bytes_per_request == (row["kv_bytes_per_request"],)
+
+
+@pytest.mark.parametrize("row", REFERENCE, ids=name_of)
+def test_cache_groups(row: dict[str, Any]) -> None:
+    assert len(reference_plan(row).groups) == row["cache_groups"]
+
+
+@pytest.mark.parametrize("row", [row for row in REFERENCE if row["parameters"]], ids=name_of)
+def test_parameters_and_weight_bytes_of_the_reference(row: dict[str, Any]) -> None:
+    sizing = compute(configuration(row["model"]), SizeRequest(context=row["context"]))
+    assert (sizing.parameters, sizing.weight_bytes) == (row["parameters"], row["weight_bytes"])
+
+
+@pytest.mark.parametrize("row", ANSWERED, ids=name_of)
+def test_cache_on_each_stage_to_the_byte(row: dict[str, Any]) -> None:
+    assert truth_plan(row).bytes_per_request == stages(row, "kv_bytes_per_request")
+
+
+@pytest.mark.parametrize("row", ANSWERED, ids=name_of)
+def test_resolved_block_size(row: dict[str, Any]) -> None:
+    assert truth_plan(row).block_size == row["block_size"]
+
+
+@pytest.mark.parametrize("row", ANSWERED, ids=name_of)
+def test_concurrency_as_vllm_logs_it(row: dict[str, Any]) -> None:
+    found = truth_plan(row)
+    room = [FILE["available_bytes"]] * len(found.bytes_per_block)
+    assert concurrency(found, room) == row["max_concurrency"]
+
+
+@pytest.mark.parametrize("row", ANSWERED, ids=name_of)
+def test_weights_on_the_heaviest_rank(row: dict[str, Any]) -> None:
+    quantised = not row["asked"].get("ignore_quantization", True)
+    asked = row["asked"]
+    model = configuration(row["model"])
+    if asked.get("ignore_quantization"):
+        plain = {key: value for key, value in model.whole.items() if key != "quantization_config"}
+        model = type(model)(model.name, model.source, plain, {**model.text, "quantization_config": None})
+    request = SizeRequest(
+        context=asked.get("context", CONTEXT),
+        tensor_parallel=asked.get("tensor_parallel", 1),
+        pipeline_parallel=asked.get("pipeline_parallel", 1),
+        expert_parallel=asked.get("expert_parallel", False),
+        planner="cpu",
+    )
+    found = compute(model, request).weight_bytes_per_gpu
+    assert found == (pytest.approx(max(row["weight_bytes"]), rel=0.005) if quantised else max(row["weight_bytes"]))
+
+
+@pytest.mark.parametrize("name", sorted({row["model"] for row in UNANSWERED if not row["model"].startswith("own/")}))
+def test_what_vllm_could_not_build_is_not_guessed(name: str) -> None:
+    """Two of these are plain models whose own code vLLM would not run here, and whose class it has."""
+    known = {"moonshotai/Kimi-K2.5", "XiaomiMiMo/MiMo-7B-Base"}
+    assert isinstance(cache_shape(configuration(name)), CacheShape) == (name in known)
+
+
+@pytest.mark.parametrize("name", ["deepseek-ai/DeepSeek-V3.2", "zai-org/GLM-5", "stepfun-ai/Step-3.7-Flash"])
+def test_weights_of_an_architecture_that_is_not_covered(name: str) -> None:
+    assert isinstance(model_tensors(configuration(name)), NotCovered)
