@@ -6,7 +6,7 @@ Names are those of the checkpoint as far as lists of unquantised modules use the
 
 from dataclasses import dataclass
 
-from wizard.sizing.tensors import Split, Tensor, vocabulary_rows
+from wizard.sizing.tensors import Split, Tensor, Where, vocabulary_rows
 
 
 @dataclass(frozen=True)
@@ -106,13 +106,35 @@ def norms(at: At, hidden: int, *names: str) -> list[Tensor]:
     return [vector(at, name, hidden) for name in names or ("input_layernorm", "post_attention_layernorm")]
 
 
-def ends(prefix: str, vocabulary: int, hidden: int, *, tied: bool, norm: str = "norm") -> list[Tensor]:
-    """Embedding, last norm and head; a tied head is the embedding itself, held on the first and on the last stage."""
+@dataclass(frozen=True)
+class EveryStage:
+    """What a family's class builds on every pipeline stage, needed or not; without it only where it is used."""
+
+    embedding: bool = False
+    norm: bool = False
+    head: bool = False
+
+
+ALL_EVERYWHERE = EveryStage(embedding=True, norm=True, head=True)
+
+
+def ends(
+    prefix: str,
+    vocabulary: int,
+    hidden: int,
+    *,
+    tied: bool,
+    norm: str = "norm",
+    every: EveryStage = EveryStage(),  # frozen
+) -> list[Tensor]:
+    """Embedding, last norm and head; a tied head is the embedding itself, which the last stage then holds too."""
     rows = vocabulary_rows(vocabulary)
+    place: Where = "every" if every.embedding else "ends" if tied else "first"
     found = [
-        Tensor(f"{prefix}.embed_tokens", rows, hidden, "vocabulary", where="first"),
-        Tensor(f"{prefix}.{norm}", hidden, where="last"),
+        Tensor(f"{prefix}.embed_tokens", rows, hidden, "vocabulary", where=place),
+        Tensor(f"{prefix}.{norm}", hidden, where="every" if every.norm else "last"),
     ]
     if not tied:
-        found.append(Tensor("lm_head", rows, hidden, "vocabulary", where="last"))
+        where: Where = "every" if every.head else "last"
+        found.append(Tensor("lm_head", rows, hidden, "vocabulary", where=where))
     return found

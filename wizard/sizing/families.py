@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 from probes.models.configuration import LAYERS, ModelConfiguration
 from wizard.sizing.blocks import (
+    ALL_EVERYWHERE,
     At,
+    EveryStage,
     attention,
     ends,
     experts,
@@ -60,9 +62,14 @@ def _sizes(c: ModelConfiguration) -> _Sizes:
     )
 
 
-def _decoder(c: ModelConfiguration, layer: Callable[[At, _Sizes], Iterable[Tensor]], prefix: str) -> list[Tensor]:
+def _decoder(
+    c: ModelConfiguration,
+    layer: Callable[[At, _Sizes], Iterable[Tensor]],
+    prefix: str,
+    every: EveryStage = EveryStage(),  # noqa: B008  # frozen
+) -> list[Tensor]:
     sizes = _sizes(c)
-    found = ends(prefix, sizes.vocabulary, sizes.hidden, tied=sizes.tied)
+    found = ends(prefix, sizes.vocabulary, sizes.hidden, tied=sizes.tied, every=every)
     for index in range(sizes.layers):
         found += layer(At(f"{prefix}.layers", index), sizes)
     return found
@@ -113,7 +120,7 @@ def _mixtral(c: ModelConfiguration) -> list[Tensor]:
         found += router(at, s.hidden, count, module="block_sparse_moe.gate")
         return found + experts(at, s.hidden, inner, count, module="block_sparse_moe.experts")
 
-    return _decoder(c, layer, "model")
+    return _decoder(c, layer, "model", ALL_EVERYWHERE)
 
 
 def _minimax_m2(c: ModelConfiguration) -> list[Tensor]:
@@ -151,14 +158,14 @@ def _qwen3_moe(c: ModelConfiguration, prefix: str = "model") -> list[Tensor]:
             return found + router(at, s.hidden, count) + experts(at, s.hidden, inner, count)
         return found + feed_forward(at, s.hidden, c.needed("intermediate_size"))
 
-    return _decoder(c, layer, prefix)
+    return _decoder(c, layer, prefix, ALL_EVERYWHERE)
 
 
 def _qwen3_vl_moe(c: ModelConfiguration) -> list[Tensor]:
     return _qwen3_moe(c, "model.language_model") + qwen3_vision(c)
 
 
-def _gated_delta(c: ModelConfiguration, prefix: str = "model") -> list[Tensor] | NotCovered:
+def _gated_delta(c: ModelConfiguration, prefix: str = "model", *, every_head: bool = True) -> list[Tensor] | NotCovered:
     """Qwen3-Next and Qwen3.5: linear attention in most layers, gated attention in the others."""
     shape = cache_shape(c)
     if isinstance(shape, NotCovered):
@@ -202,11 +209,11 @@ def _gated_delta(c: ModelConfiguration, prefix: str = "model") -> list[Tensor] |
             found += feed_forward(at, s.hidden, shared, module="mlp.shared_expert")
         return found
 
-    return _decoder(c, layer, prefix)
+    return _decoder(c, layer, prefix, EveryStage(embedding=True, head=every_head))
 
 
 def _qwen3_5(c: ModelConfiguration) -> list[Tensor] | NotCovered:
-    text = _gated_delta(c, "model.language_model")
+    text = _gated_delta(c, "model.language_model", every_head=False)
     return text if isinstance(text, NotCovered) else text + qwen3_vision(c)
 
 
@@ -219,7 +226,7 @@ def _gpt_oss(c: ModelConfiguration) -> list[Tensor]:
         found += router(at, s.hidden, count, module="mlp.router", bias=True)
         return found + experts(at, s.hidden, inner, count, bias=True)
 
-    return _decoder(c, layer, "model")
+    return _decoder(c, layer, "model", ALL_EVERYWHERE)
 
 
 def _gemma3(c: ModelConfiguration) -> list[Tensor]:
@@ -230,7 +237,7 @@ def _gemma3(c: ModelConfiguration) -> list[Tensor]:
         found += norms(at, s.hidden) + norms(at, s.hidden, "pre_feedforward_layernorm", "post_feedforward_layernorm")
         return found + feed_forward(at, s.hidden, inner)
 
-    return _decoder(c, layer, "model")
+    return _decoder(c, layer, "model", ALL_EVERYWHERE)
 
 
 def _llama4(c: ModelConfiguration, prefix: str = "model") -> list[Tensor]:
@@ -307,7 +314,12 @@ def _nemotron_h(c: ModelConfiguration) -> list[Tensor] | NotCovered:
         return shape
     inner, bias = c.needed("intermediate_size"), c.flag("use_bias")
     found = ends(
-        "model", c.needed("vocab_size"), c.needed("hidden_size"), tied=c.flag("tie_word_embeddings"), norm="norm_f"
+        "model",
+        c.needed("vocab_size"),
+        c.needed("hidden_size"),
+        tied=c.flag("tie_word_embeddings"),
+        norm="norm_f",
+        every=ALL_EVERYWHERE,
     )
     s = _sizes(c)
     for index, kind in enumerate(shape.layers):

@@ -127,7 +127,7 @@ def _active(tensors: Sequence[Tensor], configuration: ModelConfiguration) -> lis
     for tensor in tensors:
         if any(word in tensor.module for word in _VISION):
             continue
-        if tensor.split == "vocabulary" and tensor.where == "first" and not tied:
+        if tensor.module.endswith("embed_tokens") and not tied:
             continue
         if tensor.split.startswith("expert") and tensor.copies > 1:
             copies = min(tensor.copies, chosen or 1)

@@ -1,7 +1,18 @@
 """The tensors of Gemma 4 with experts and a vision encoder. Source: vLLM 0.32.0 `model_executor/models/gemma4*.py`."""
 
 from probes.models.configuration import ModelConfiguration, count_in
-from wizard.sizing.blocks import At, attention, ends, experts, feed_forward, head_norms, norms, router, vector
+from wizard.sizing.blocks import (
+    ALL_EVERYWHERE,
+    At,
+    attention,
+    ends,
+    experts,
+    feed_forward,
+    head_norms,
+    norms,
+    router,
+    vector,
+)
 from wizard.sizing.layers import Attention, NotCovered, cache_shape
 from wizard.sizing.tensors import Tensor
 
@@ -25,7 +36,7 @@ def gemma4(c: ModelConfiguration) -> list[Tensor] | NotCovered:
         return NotCovered("the formula knows the weights of Gemma 4 with experts in every layer only")
     hidden, heads, count = c.needed("hidden_size"), c.needed("num_attention_heads"), c.needed("num_experts")
     tied = c.text.get("tie_word_embeddings", True)
-    found = ends("model.language_model", c.needed("vocab_size"), hidden, tied=bool(tied))
+    found = ends("model.language_model", c.needed("vocab_size"), hidden, tied=bool(tied), every=ALL_EVERYWHERE)
     for index, kind in enumerate(shape.layers):
         if not isinstance(kind, Attention):
             continue

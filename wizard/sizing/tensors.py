@@ -12,7 +12,7 @@ from typing import Literal
 VOCABULARY_STEP = 64  # vLLM 0.32.0 DEFAULT_VOCAB_PADDING_SIZE
 
 Split = Literal["none", "rows", "columns", "kv", "vocabulary", "expert_rows", "expert_columns", "expert_none"]
-Where = Literal["first", "last", "every"]
+Where = Literal["first", "last", "ends", "every"]
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,8 @@ def on_stage(tensors: Iterable[Tensor], first: int, last: int, layers: int) -> l
             here = first == 0
         elif tensor.where == "last":
             here = last == layers
+        elif tensor.where == "ends":
+            here = first == 0 or last == layers
         else:
             here = True
         if here:
