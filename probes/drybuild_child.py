@@ -68,6 +68,10 @@ def _build(request: dict[str, Any]) -> dict[str, Any]:
     if request["multimodal"]:
         _stand_in_for_torchvision()
     torch: Any = importlib.import_module("torch")
+    if request["expert_parallel"]:
+        # The map of experts to ranks asks for the places of non-zero elements, which a meta tensor does not have; the
+        # shapes of the weights do not depend on them.
+        importlib.import_module("torch.fx.experimental._config").meta_nonzero_assume_all_nonzero = True
     arg_utils: Any = importlib.import_module("vllm.engine.arg_utils")
     config_module: Any = importlib.import_module("vllm.config")
     parallel_state: Any = importlib.import_module("vllm.distributed.parallel_state")
