@@ -299,3 +299,15 @@ def test_what_steers_a_terminal_is_shown_and_not_obeyed(tmp_path: Path, capsys: 
     run(["show", "--answers", file])
     shown = capsys.readouterr().out
     assert not {"\x1b", "\u202e"} & set(shown)
+
+
+def test_a_link_is_not_replaced_even_with_force(example: Path, tmp_path: Path) -> None:
+    (tmp_path / "p.md").symlink_to("/dev/null")
+    assert run(["propose", "--answers", str(example), "--force", "-o", str(tmp_path / "p.md")]) == 7
+    assert (tmp_path / "p.md").is_symlink()
+
+
+@pytest.mark.parametrize("name", [".", "/", "n" * 250 + ".md"])
+def test_a_name_that_cannot_be_a_file_is_7(name: str, example: Path, tmp_path: Path) -> None:
+    target = name if name in (".", "/") else str(tmp_path / name)
+    assert run(["propose", "--answers", str(example), "-o", target]) == 7
