@@ -78,9 +78,12 @@ class InvalidAnswersError(UsageError):
 def read_layer(path: Path) -> Layer:
     """Read one answers file. A file that is absent, unreadable, too large or not TOML raises `UsageError`."""
     try:
-        if path.stat().st_size > MAX_BYTES:
+        # A device has no size, so reading is bounded too.
+        with path.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
             raise UsageError(f"{path} is larger than {MAX_BYTES:,} bytes, so it is no answers file.", "Check the path.")
-        text = path.read_text(encoding="utf-8-sig")
+        text = data.decode("utf-8-sig")
     except FileNotFoundError:
         raise UsageError(
             f"The answers file {path} does not exist.",
@@ -96,8 +99,8 @@ def read_layer(path: Path) -> Layer:
 def parse_layer(text: str, name: str) -> Layer:
     """Read answers from text; `name` is shown in errors and kept as the origin of each value."""
     try:
-        tree: Tree = tomllib.loads(text, parse_float=NumberText)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        tree: Tree = _without_blanks(tomllib.loads(text, parse_float=NumberText))
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{name} is not valid TOML: {error}.", "Text values stand in double quotes.") from None
     version = tree.pop("schema_version", 1)
     if version != 1:
@@ -106,7 +109,7 @@ def parse_layer(text: str, name: str) -> Layer:
             "Use the selwiz that wrote the file.",
         )
     author = tree.pop("answered_by", None)
-    return Layer(name=name, tree=_without_blanks(tree), author=author if isinstance(author, str) and author else None)
+    return Layer(name=name, tree=tree, author=author if isinstance(author, str) and author else None)
 
 
 def merge(layers: list[Layer]) -> Merged:
@@ -203,8 +206,16 @@ def _merge_rows(
 ) -> None:
     identity = _ROW_IDENTITY.get(path, _ROW_IDENTITY_ELSEWHERE)
     earlier = {row[identity]: index for index, row in enumerate(into) if isinstance(row.get(identity), str)}
+    here: set[str] = set()
     for row in rows:
-        index = earlier.get(row[identity]) if isinstance(row.get(identity), str) else None
+        name = row.get(identity)
+        if isinstance(name, str) and identity == "id":
+            if name in here and problems is not None:
+                problems.append(
+                    Problem(f"{at}.{identity}", layer.name, f"{name} stands twice; give each row its own id")
+                )
+            here.add(name)
+        index = earlier.get(row[identity]) if isinstance(name, str) else None
         if index is None:
             index = len(into)
             into.append({})

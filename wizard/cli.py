@@ -2,6 +2,7 @@
 
 import argparse
 import datetime
+import errno
 import importlib
 import os
 import signal
@@ -28,7 +29,8 @@ def run(argv: Sequence[str]) -> int:
     """Run one command and return its exit code; every error is said in words on standard error."""
     arguments = _parser().parse_args(argv)
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _stop)
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup had it ignored on purpose
+            signal.signal(number, _stop)
     try:
         command = importlib.import_module(f"wizard.commands.{arguments.command or 'wizard'}")
         return int(command.run(arguments))
@@ -45,6 +47,7 @@ def _stop(number: int, _: FrameType | None) -> NoReturn:
 
 def _explain(error: Exception) -> int:
     from probes.errors import ProbeError
+    from probes.smoke.evidence import CannotWriteEvidence
     from probes.smoke.stopping import Stopped
 
     if isinstance(error, Stopped):
@@ -58,7 +61,13 @@ def _explain(error: Exception) -> int:
         say(f"selwiz: {error.message}")
         if error.remedy:
             say(f"        {error.remedy}")
+        if isinstance(error, CannotWriteEvidence):
+            return ExitCode.CANNOT_WRITE
         return error.code if isinstance(error, SelwizError) else ExitCode.USAGE
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        say(f"selwiz: the output cannot be written: {error.strerror}.")
+        say("        Free some space, or write to another disk.")
+        return ExitCode.CANNOT_WRITE
     say(f"selwiz: this is a fault of selwiz itself: {type(error).__name__}: {error}")
     say("        Please report it with the output of `selwiz doctor`; SELWIZ_DEBUG=1 shows where it happened.")
     if os.environ.get("SELWIZ_DEBUG"):
@@ -277,6 +286,8 @@ def _show(parser: argparse.ArgumentParser) -> None:
 
 def _date(text: str) -> datetime.date:
     try:
+        # Only this form is promised; the library takes others too.
+        datetime.datetime.strptime(text, "%Y-%m-%d")
         return datetime.date.fromisoformat(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a date such as 2027-01-31") from None

@@ -4,11 +4,24 @@ import json
 import sys
 from typing import Any
 
+from wizard.printable import printable
+
+
+def _steady(text: str) -> str:
+    """The text without what would steer a terminal; answers, file names and logs may hold anything."""
+    lines = text.removesuffix("\n").split("\n")
+    return "".join(f"{printable(line)}\n" for line in lines)
+
 
 def put(text: str) -> None:
-    """Write data or the document to standard output."""
+    """Write data or the document to standard output, as it is."""
     sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
     sys.stdout.flush()
+
+
+def put_lines(lines: list[str]) -> None:
+    """Write lines that a person reads to standard output."""
+    put(_steady("\n".join(lines)))
 
 
 def put_json(data: Any) -> None:
@@ -18,7 +31,7 @@ def put_json(data: Any) -> None:
 
 def say(text: str) -> None:
     """Say something to the person at the terminal, on standard error."""
-    sys.stderr.write(text if text.endswith("\n") else f"{text}\n")
+    sys.stderr.write(_steady(text))
     sys.stderr.flush()
 
 

@@ -7,6 +7,7 @@ from importlib.resources import files
 from typing import Any
 
 from wizard.answers import NumberText
+from wizard.errors import UsageError
 
 _DAY = re.compile(r"today([+-]\d+)")
 
@@ -24,5 +25,10 @@ def _dated(value: Any, today: datetime.date) -> Any:
     if isinstance(value, list):
         return [_dated(item, today) for item in value]
     if isinstance(value, str) and (match := _DAY.fullmatch(value)):
-        return today + datetime.timedelta(days=int(match[1]))
+        try:
+            return today + datetime.timedelta(days=int(match[1]))
+        except OverflowError:
+            raise UsageError(
+                f"The dates of the example cannot be counted from {today}.", "Give --date a nearer day."
+            ) from None
     return value

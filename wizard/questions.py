@@ -119,7 +119,7 @@ def applies(leaf: Leaf, answers: Answers) -> bool:
 
 
 def _is_bought(row: Any, _: Answers) -> bool:
-    return row.state not in ("not_needed", "not_given")
+    return bool(row.state != "not_needed")
 
 
 def _has_own_price(row: Any, answers: Answers) -> bool:

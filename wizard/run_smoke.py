@@ -3,6 +3,7 @@
 import sys
 
 from probes.errors import ProbeError
+from probes.smoke.evidence import CannotWriteEvidence
 from probes.smoke.observer import PlainLines
 from probes.smoke.plan import SmokeRequest
 from probes.smoke.prepare import prepare
@@ -11,7 +12,7 @@ from probes.smoke.result import SmokeResult
 from probes.smoke.run import run_smoke
 from probes.smoke.stopping import stop_on_signals
 from wizard.console import confirm, say
-from wizard.errors import SmokeError, UsageError
+from wizard.errors import CannotWriteError, SmokeError, UsageError
 
 
 def confirmed_smoke(request: SmokeRequest, *, yes: bool) -> SmokeResult:
@@ -23,6 +24,8 @@ def confirmed_smoke(request: SmokeRequest, *, yes: bool) -> SmokeResult:
     _offer_to_end_leftovers(request, yes=yes)
     try:
         plan = prepare(request)
+    except CannotWriteEvidence as error:
+        raise CannotWriteError(error.message, error.remedy) from None
     except ProbeError as error:
         raise SmokeError(error.message, error.remedy) from None
     for line in plan.description:
@@ -39,7 +42,10 @@ def _offer_to_end_leftovers(request: SmokeRequest, *, yes: bool) -> None:
     if not found:
         return
     count = sum(len(run.pids) for run in found)
-    say(f"{count} processes of an earlier selwiz run that was killed are still there; they may hold GPU memory.")
+    if not count:
+        end_leftovers(found)  # files only: their processes ended with the machine or by themselves
+        return
+    say(f"Processes of an earlier selwiz run that was killed are still there: {count}. They may hold GPU memory.")
     if yes or confirm("End them?"):
         for sentence in end_leftovers(found):
             say(sentence)

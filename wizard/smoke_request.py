@@ -35,6 +35,11 @@ class SmokeOptions:
 
 def smoke_request(gathered: Gathered, options: SmokeOptions) -> SmokeRequest:
     """The request for this selection. Missing workload answers raise `UsageError`: there is nothing to measure then."""
+    if options.endpoint and "@" in options.endpoint.split("//", 1)[-1].split("/", 1)[0]:
+        raise UsageError(
+            "The address of the endpoint holds a name or a password.",
+            "Leave it out, and name the variable that holds the key with --api-key-env.",
+        )
     answers = gathered.answers
     command = launch(answers)
     mode = options.mode or choose_mode(gathered, options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import socket
 import subprocess
 import tempfile
@@ -12,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from probes.errors import ProbeError
 from probes.smoke.processes import (
     PRIVATE_PREFIX,
     RUN_ID_VARIABLE,
@@ -93,9 +95,16 @@ class Children:
         place = "/tmp" if os.access("/tmp", os.W_OK) else None  # noqa: S108 - mkdtemp makes it private
         self._shm_before = shm_names()
         self.folder = Path(tempfile.mkdtemp(prefix=PRIVATE_PREFIX, dir=place))
-        for name in ("tmp", "rpc", "cache", "traces", "bench"):
-            (self.folder / name).mkdir()
-        self._note()
+        try:
+            for name in ("tmp", "rpc", "cache", "traces", "bench"):
+                (self.folder / name).mkdir()
+            self._note()
+        except OSError as error:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            raise ProbeError(
+                f"the note of what is started cannot be kept: {error.strerror or error}",
+                "make the state folder writable (XDG_STATE_HOME), so that a crash can be cleaned up",
+            ) from None
         # From here on nothing outlives us, not even the folder.
         self._watchdog = Watchdog(self._run_file)
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import ipaddress
 import json
 import ssl
@@ -69,7 +70,7 @@ class Client:
             with refusal:
                 body = refusal.read(4096).decode("utf-8", errors="replace")
             raise HttpError(f"{path} was answered with {refusal.code}", refusal.code, body) from None
-        except (OSError, ValueError) as problem:  # URLError, timeouts and broken answers are OSErrors
+        except (OSError, ValueError, http.client.HTTPException) as problem:  # URLError and timeouts are OSErrors
             reason = getattr(problem, "reason", problem)
             raise HttpError(f"{self.base} does not answer: {reason}") from None
 
@@ -77,5 +78,5 @@ class Client:
         """Return an answer's JSON. Raises `HttpError` when it is none."""
         try:
             return json.loads(self.request(path, timeout_s=timeout_s))
-        except ValueError:
+        except (ValueError, RecursionError):
             raise HttpError(f"{path} was not answered with JSON") from None

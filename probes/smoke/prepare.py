@@ -11,10 +11,12 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from probes.errors import ProbeError
 from probes.smoke.children import free_port
+from probes.smoke.evidence import CannotWriteEvidence
 from probes.smoke.http import is_loopback
 from probes.smoke.plan import ModelFacts, SmokePlan, SmokeRequest, VllmTool
 from probes.smoke.planning import make_plan
@@ -151,11 +153,24 @@ def look_up_model(request: SmokeRequest) -> ModelFacts:
     )
 
 
+#: Files that a smoke leaves in its folder under fixed names.
+EVIDENCE_NAMES = (RESULT_NAME, "server.log", "metrics.txt", "server_info.json")
+
+
 def _check_out_dir(request: SmokeRequest) -> None:
-    if (request.out_dir / RESULT_NAME).exists() and not request.replace:
-        raise ProbeError(f"{request.out_dir} already holds the result of a smoke", "name another folder with --out")
-    if request.out_dir.exists() and not request.out_dir.is_dir():
-        raise ProbeError(f"{request.out_dir} is not a folder", "name another one with --out")
+    """Find out before the run that its result can be kept; a measurement must not end in a sentence about folders."""
+    folder = request.out_dir
+    if folder.exists() and not folder.is_dir():
+        raise CannotWriteEvidence(f"{folder} is not a folder", "name another one")
+    there = [name for name in EVIDENCE_NAMES if (folder / name).exists()]
+    if there and not request.replace:
+        raise CannotWriteEvidence(f"{folder} already holds {there[0]}", "name another folder, or move it away")
+    existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    try:
+        with tempfile.TemporaryFile(dir=existing) as trial:
+            trial.write(b"x")
+    except OSError as error:
+        raise CannotWriteEvidence(f"{folder} cannot be written: {error.strerror}", "name another folder") from None
 
 
 def prepare(request: SmokeRequest) -> SmokePlan:

@@ -281,7 +281,7 @@ def read_run_file(path: Path) -> RunFile | None:
         content = json.loads(path.read_text(encoding="utf-8"))
         sessions = tuple(Session(int(item["pid"]), int(item["started"])) for item in content.pop("sessions"))
         return RunFile(**{**content, "sessions": sessions, "shm_before": tuple(content["shm_before"])})
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 

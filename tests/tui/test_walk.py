@@ -1,6 +1,7 @@
 """A person who presses anything: the wizard never crashes, and no answer that was in force is lost on the way."""
 
 import random
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -24,23 +25,35 @@ KEYS = (
 HOSTILE = ("[/", "\x1b[2J", "مرحبا", "a\nb", "16", "x" * 3000)
 
 
+@dataclass
+class Typed:
+    """What was typed last into each question, and the session that it was typed into."""
+
+    last: dict[str, str] = field(default_factory=dict)
+    session: Session | None = None
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(10))
-async def test_any_300_keys(seed: int, typed: dict[str, str]) -> None:
+async def test_any_300_keys(seed: int, typed: Typed) -> None:
     await walk(seed, 300, typed)
 
 
-async def test_any_40_keys(typed: dict[str, str]) -> None:
+async def test_any_40_keys(typed: Typed) -> None:
     await walk(99, 40, typed)
 
 
 @pytest.fixture
-def typed(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+def typed(monkeypatch: pytest.MonkeyPatch) -> Typed:
     """What was typed last into each question, beside the session's own memory; what a person clears is forgotten."""
-    last: dict[str, str] = {}
+    memory = Typed()
+    last = memory.last
     take, clear, remove = Session.set, Session._clear, Session.remove_row
 
     def remember(session: Session, key: str, raw: str) -> str | None:
+        if memory.session is not session:  # the keys led to the first screen and into another selection
+            last.clear()
+            memory.session = session
         last[key] = raw
         return take(session, key, raw)
 
@@ -55,7 +68,7 @@ def typed(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     monkeypatch.setattr(Session, "set", remember)
     monkeypatch.setattr(Session, "_clear", forget)
     monkeypatch.setattr(Session, "remove_row", move)
-    return last
+    return memory
 
 
 def _kept(key: str, raw: str) -> str:
@@ -68,7 +81,7 @@ def _kept(key: str, raw: str) -> str:
         return raw
 
 
-async def walk(seed: int, length: int, typed: dict[str, str]) -> None:
+async def walk(seed: int, length: int, typed: Typed) -> None:
     """Press keys. `s` is not among them: it would start a measurement."""
     dice = random.Random(seed)
     session = Session()
@@ -99,6 +112,7 @@ async def walk(seed: int, length: int, typed: dict[str, str]) -> None:
     final = app.session
     again = Session.resume(final.path)
     assert (again.tree, again.rejected) == (final.tree, final.rejected)
-    assert {key: final.raw(key) for key in typed} == {
-        key: raw if key in final.rejected else _kept(key, raw) for key, raw in typed.items()
+    into = typed.session or final
+    assert {key: into.raw(key) for key in typed.last} == {
+        key: raw if key in into.rejected else _kept(key, raw) for key, raw in typed.last.items()
     }

@@ -110,6 +110,17 @@ async def test_text_that_cannot_be_used_is_kept_and_explained(opened: WizardApp)
         assert opened.session.given.runtime.workload.concurrency == 16
 
 
+async def test_enter_stays_in_a_field_whose_text_cannot_be_used(opened: WizardApp) -> None:
+    async with opened.run_test(size=MIDDLE) as pilot:
+        await settle(pilot, on_step)
+        opened.go_to("runtime.workload.concurrency")
+        await settle(pilot)
+        await pilot.press("end", "x", "enter")
+        await settle(pilot)
+        assert isinstance(opened.screen, StepScreen)
+        assert opened.screen.focused_key == "runtime.workload.concurrency"
+
+
 async def test_enter_on_a_finding_goes_to_its_question(opened: WizardApp) -> None:
     async with opened.run_test(size=NARROW) as pilot:
         await settle(pilot, on_step)

@@ -169,3 +169,19 @@ def test_a_secret_among_the_flags_is_refused_without_repeating_it(flags: str) ->
     (problem,) = problems_of(f"[runtime.settings]\nextra_flags = {flags}")
     assert "a secret" in problem[2]
     assert "abc" not in problem[2]
+
+
+def test_an_item_id_that_stands_twice_in_one_file_is_named() -> None:
+    row = '[[budget.engine.items]]\nid = "E2"\nunit_price = "5"\n'
+    assert ("budget.engine.items.id", "file1.toml", "E2 stands twice; give each row its own id") in problems_of(row * 2)
+
+
+@pytest.mark.parametrize("text", ["a = " + "1" * 5000, ".".join("a" * 1200) + " = 1"])
+def test_toml_that_overwhelms_the_parser_is_one_sentence(text: str) -> None:
+    with pytest.raises(UsageError):
+        merge([parse_layer(text, "bad.toml")])
+
+
+def test_a_device_is_not_read_without_end() -> None:
+    with pytest.raises(UsageError, match="larger than"):
+        read_layer(Path("/dev/zero"))

@@ -276,3 +276,38 @@ def test_a_measurement_is_not_shown_beside_another_recorded_machine(example: Pat
     run(["probe", "--record", str(tmp_path / "machine.json")])
     arguments = ["propose", "--answers", str(example), "--machine", str(tmp_path / "machine.json"), "--smoke"]
     assert run([*arguments, "-o", str(tmp_path / "p.md")]) == 2
+
+
+def test_a_result_that_is_there_is_not_replaced_by_a_smoke(example: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "server.log").write_text("mine")
+    assert run(["smoke", "--answers", str(example), "--yes", "--out", str(tmp_path / "out")]) == 7
+    assert (tmp_path / "out" / "server.log").read_text() == "mine"
+
+
+def test_a_password_in_the_endpoint_is_refused_and_not_repeated(
+    example: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = "http://user:s3cretpw@127.0.0.1:9/v1"
+    command = ["smoke", "--answers", str(example), "--yes", "--out", str(tmp_path / "out"), "--endpoint", url]
+    assert run(command) == 2
+    assert "s3cretpw" not in capsys.readouterr().err
+
+
+def test_what_steers_a_terminal_is_shown_and_not_obeyed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = answers(tmp_path, '[project]\ntitle = "x"\nauthor = "a\\u001b[2Jb\\u202ec"')
+    run(["show", "--answers", file])
+    shown = capsys.readouterr().out
+    assert not {"\x1b", "\u202e"} & set(shown)
+
+
+def test_a_link_is_not_replaced_even_with_force(example: Path, tmp_path: Path) -> None:
+    (tmp_path / "p.md").symlink_to("/dev/null")
+    assert run(["propose", "--answers", str(example), "--force", "-o", str(tmp_path / "p.md")]) == 7
+    assert (tmp_path / "p.md").is_symlink()
+
+
+@pytest.mark.parametrize("name", [".", "/", "n" * 250 + ".md"])
+def test_a_name_that_cannot_be_a_file_is_7(name: str, example: Path, tmp_path: Path) -> None:
+    target = name if name in (".", "/") else str(tmp_path / name)
+    assert run(["propose", "--answers", str(example), "-o", target]) == 7

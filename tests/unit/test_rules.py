@@ -168,7 +168,9 @@ TABLE: list[tuple[str, dict[str, Any], tuple[str, str, str]]] = [
     ),
     ("an item of line R in line E", {f"{_E}[1].id": "R8"}, ("B2", "block", f"{_E}[1].id")),
     ("GPU-hours in line E", {f"{_E}[1].unit": "GPU-Hours"}, ("B2", "block", f"{_E}[1].unit")),
-    ("an item of line E in line R", {f"{_R}[0].id": "E2"}, ("B3", "block", f"{_R}[0].id")),
+    ("an item of line E in line R", {f"{_R}[1].id": "E2"}, ("B3", "block", f"{_R}[1].id")),
+    ("a bundle in nothing", {f"{_R}[1].included_in": "R77"}, ("B6", "block", f"{_R}[1].included_in")),
+    ("a bundle in itself", {f"{_R}[1].included_in": "R4"}, ("B6", "block", f"{_R}[1].included_in")),
     ("a fee for free software", {f"{_E}[0].unit_price": "10.00"}, ("B4", "warn", f"{_E}[0].unit_price")),
     (
         "no fee for commercial software",

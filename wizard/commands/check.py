@@ -4,7 +4,7 @@ import argparse
 import datetime
 
 from wizard.assemble import assemble
-from wizard.console import put, put_json
+from wizard.console import put_json, put_lines
 from wizard.evidence_folder import machine_beside, read_evidence
 from wizard.exit_codes import ExitCode
 from wizard.gather import gather
@@ -26,5 +26,5 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     else:
         lines = [f"{f.rule}  {f.severity}  {f.message}\n    {f.where}: {f.remedy}" for f in findings]
         lines.append(f"{len(findings)} findings, {blocking} blocking; {len(selection.open_answers)} answers open.")
-        put("\n".join(lines))
+        put_lines(lines)
     return ExitCode.BLOCKED if blocking else ExitCode.DONE

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from wizard.console import put
+from wizard.console import put_lines
 from wizard.exit_codes import ExitCode
 from wizard.gather import gather
 from wizard.open_answers import open_answers
@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     for item in open_answers(gathered.answers):
         owner = f"waits for {item.owner}" if item.owner else "waits for nobody yet"
         lines.append(f"{item.key} = not given  [missing: {owner}]")
-    put("\n".join(lines))
+    put_lines(lines)
     return ExitCode.DONE
 
 

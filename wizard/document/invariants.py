@@ -56,6 +56,10 @@ _WITHOUT_SOURCE: frozenset[tuple[str, ...]] = frozenset(
         ("Evidence id", "What"),
     }
 )
+#: Names of users and hosts that are words of any document on this subject, and name nobody.
+_COMMON_NAMES = frozenset(
+    {"root", "user", "admin", "ubuntu", "debian", "linux", "vllm", "cpu", "gpu", "cuda", "inference", "server", "model"}
+)
 _TOTAL = re.compile(r"\b(grand|combined|overall|project)\s+total\b|\bTCO\b", re.IGNORECASE)
 _CLAIMS = re.compile(r"\bMLPerf\b|\bcertified\b|\bguaranteed\b|\bproduction-ready\b", re.IGNORECASE)
 _MONEY = re.compile(r"([A-Z]{3}) ([0-9,]+(?:\.[0-9]+)?)")
@@ -144,7 +148,8 @@ def _lines(parts: list[Part]) -> Iterator[Violation]:
 
 def _amounts(heading: str, table: ReadTable) -> Iterator[Violation]:
     own = heading.rpartition(" ")[2]
-    items = [row for row in table.rows if row[1] != "Subtotal" and not row[1].startswith("Contingency, ")]
+    # An item may be called "Subtotal" by whoever typed it; its id tells it from a sum.
+    items = [row for row in table.rows if catalogue_item(row[0]) is not None or not _is_sum(row)]
     for row in items:
         known = catalogue_item(row[0])
         if known is not None and known.memo:
@@ -158,6 +163,10 @@ def _amounts(heading: str, table: ReadTable) -> Iterator[Violation]:
             yield Violation("B1", f"a sum in line {own} is labelled {row[0]}")
         if row[1] == "Subtotal":
             yield from _subtotal(own, row, [item for item in items if _period(item) in (row[2], None)])
+
+
+def _is_sum(row: tuple[str, ...]) -> bool:
+    return row[1] == "Subtotal" or row[1].startswith("Contingency, ")
 
 
 def _period(row: tuple[str, ...]) -> str | None:
@@ -276,7 +285,7 @@ def _private(text: str, selection: Selection, private: Private) -> Iterator[Viol
     typed = selection.answers.model_dump_json()
     names = (("host name", private.host_name), ("home folder", private.home), ("user name", private.user))
     for kind, name in names:
-        if not name or len(name) < 3 or name in typed or name in _own_words():
+        if not name or len(name) < 3 or name in typed or name in _own_words() or name in _COMMON_NAMES:
             continue
         if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", shown):
             yield Violation("S3", f"the document holds the {kind} of this machine")

@@ -37,6 +37,8 @@ class Outputs(NamedTuple):
 
 def outputs(document: Path) -> Outputs:
     """Return the three places of a document; NAME is its file name without `.md`."""
+    if not document.name:
+        raise CannotWriteError(f"{document} is a folder.", _REMEDIES[errno.EISDIR])
     name = document.name.removesuffix(".md")
     return Outputs(document, document.with_name(f"{name}.selection.json"), document.with_name(f"{name}.evidence"))
 
@@ -50,8 +52,14 @@ def require_writable(document: Path, *, force: bool) -> None:
     for path in (places.document, places.selection):
         if os.path.lexists(path) and (not force or path.is_dir()):
             raise _exists(path)
+        if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):
+            raise CannotWriteError(f"{path} is no ordinary file and is not replaced.", "Give another name.")
+    if os.path.lexists(places.evidence) and not places.evidence.is_dir():
+        raise CannotWriteError(f"{places.evidence} is in the way and is no folder.", "Move it, or give another name.")
     trial = _beside(document)
     try:
+        for path in places:
+            path.exists()  # a name that is too long is found out here
         _write(trial, b"")
         trial.unlink()
     except OSError as error:

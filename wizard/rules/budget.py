@@ -99,6 +99,26 @@ def per_gpu_quantity_matches(selection: Selection) -> list[Finding]:
     return found
 
 
+def bundled_item_is_in_a_priced_one(selection: Selection) -> list[Finding]:
+    """B6: an item that is bundled names the item whose price holds it, so that it is counted once and not never."""
+    # Keep-test: a bundle is split with a stated basis, or stands whole in one row that exists.
+    found = []
+    for table in ("engine", "runtime"):
+        items = list(_items(selection, table))
+        priced = {item.id for _, item in items if _is_priced(item)}
+        for key, item in items:
+            if item.basis != "bundled":
+                continue
+            named = re.findall(r"\b[ER]\d+[a-z]?\b", item.included_in or "")
+            if named and set(named) <= priced:
+                continue
+            where = item.included_in or "no item"
+            message = f"{item.id or item.item} is bundled in {where}, which is no item of this line with a price."
+            remedy = "Name the item whose price holds it, or give it a price of its own."
+            found.append(finding("B6", "block", message, f"{key}.included_in", remedy))
+    return found
+
+
 def prices_say_what_they_are(selection: Selection) -> list[Finding]:
     """B7: a price has a currency, a unit, a basis and a date, and is not out of date."""
     # FOCUS: a unit price has a pricing unit and a currency; GAO cost guide: well documented, traceable to
@@ -188,6 +208,13 @@ RULES = (
         ("block",),
         "NVIDIA AI Enterprise licensing guide: per GPU",
         per_gpu_quantity_matches,
+    ),
+    Rule(
+        "B6",
+        "A bundled item is part of an item of the same line that has a price",
+        ("block",),
+        "keep-test: what is paid once is counted once",
+        bundled_item_is_in_a_priced_one,
     ),
     Rule(
         "B7",

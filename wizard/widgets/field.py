@@ -140,6 +140,7 @@ class QuestionRow(Vertical):
         self.field = ChoiceField(place) if kind in ("choice", "yes_no") else TextField(place)
         self._state = Static(_state(place), classes="state", markup=False)
         self._problem = Static(place.problem or "", classes="problem", markup=False)
+        self._going_on = False
 
     def compose(self) -> ComposeResult:
         """Lay the parts out in one line, the problem below."""
@@ -160,22 +161,34 @@ class QuestionRow(Vertical):
         self._state.update(_state(place))
         self._problem.update(printable(place.problem or ""))
         self.set_class(place.problem is not None, "-wrong")
+        if self._going_on:
+            self._going_on = False
+            self._go_on()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter takes the text and goes on."""
+        """Enter takes the text and goes on, once it is known that the text can be used."""
         event.stop()
-        self._take()
-        self.screen.focus_next()
+        self._going_on = self._take()
+        if not self._going_on:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        # Who typed something that cannot be used corrects it here; the next keys must not land in another field.
+        if self.place.problem is None and self.field.has_focus:
+            self.screen.focus_next()
 
     def on_input_blurred(self, event: Input.Blurred) -> None:
         """Leaving the field takes the text."""
         event.stop()
         self._take()
 
-    def _take(self) -> None:
+    def _take(self) -> bool:
+        """Hand the text on if it was changed, and say whether it was."""
         # Posted by the row: a message stops on its way up at the one that sent it, and the row handles the key.
         if isinstance(self.field, TextField) and self.field.changed:
             self.post_message(Answered(self.field.key, self.field.value))
+            return True
+        return False
 
     def on_descendant_focus(self) -> None:
         """Say where the focus is, so that the reason can stand beside the question."""
