@@ -26,7 +26,11 @@ _KEPT = ("PATH", "HOME", "LANG", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "CUDA_VISIBLE
 
 @dataclass(frozen=True)
 class DryBuildRequest:
-    """What is built and planned. `available_bytes` is the memory for the cache of each rank, for the concurrency."""
+    """What is built and planned. `available_bytes` is the memory for the cache of each rank, for the concurrency.
+
+    `ignore_quantization` builds the model as if its checkpoint were not quantised; `any_kernel` builds a quantised one
+    although this machine has no kernel for the format, for its weights.
+    """
 
     context: int
     tensor_parallel: int = 1
@@ -38,6 +42,7 @@ class DryBuildRequest:
     max_num_seqs: int = 256
     available_bytes: int | None = None
     ignore_quantization: bool = False
+    any_kernel: bool = False
 
     @property
     def ranks(self) -> int:

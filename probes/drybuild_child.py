@@ -69,9 +69,12 @@ def _build(request: dict[str, Any]) -> dict[str, Any]:
         _stand_in_for_torchvision()
     torch: Any = importlib.import_module("torch")
     if request["expert_parallel"]:
-        # The map of experts to ranks asks for the places of non-zero elements, which a meta tensor does not have; the
-        # shapes of the weights do not depend on them.
-        importlib.import_module("torch.fx.experimental._config").meta_nonzero_assume_all_nonzero = True
+        # A log line spells the map of experts out, which a tensor without data cannot be.
+        name = "vllm.model_executor.layers.fused_moe.expert_map_manager"
+        manager: Any = importlib.import_module(name).ExpertMapManager
+        manager.get_compressed_map_string = lambda _: ""
+    if request["any_kernel"]:
+        _without_kernels()
     arg_utils: Any = importlib.import_module("vllm.engine.arg_utils")
     config_module: Any = importlib.import_module("vllm.config")
     parallel_state: Any = importlib.import_module("vllm.distributed.parallel_state")
@@ -165,6 +168,31 @@ def _stand_in_for_torchvision() -> None:
         sys.path.insert(0, str(place))
         os.environ["PYTHONPATH"] = str(place)
         importlib.invalidate_caches()
+
+
+def _without_kernels() -> None:
+    """Let every weight format build that this machine has no kernel for: shapes do not depend on which one computes.
+
+    Only formats whose kernels lay weights out anew after loading may differ on the machine that has them.
+    """
+    mock: Any = importlib.import_module("unittest.mock").MagicMock
+    folder = "vllm.model_executor.layers.quantization"
+    oracle = "vllm.model_executor.layers.fused_moe.oracle"
+    for name in ("fp8", "modelopt", "mxfp4", "compressed_tensors.compressed_tensors"):
+        module: Any = importlib.import_module(f"{folder}.{name}")
+        for attribute in dir(module):
+            if attribute.startswith("init_") and attribute.endswith("_linear_kernel"):
+                setattr(module, attribute, lambda *_, **__: mock())
+    for file, function, backend, choice in (
+        ("fp8", "select_fp8_moe_backend", "Fp8MoeBackend", "TRITON"),
+        ("nvfp4", "select_nvfp4_moe_backend", "NvFp4MoeBackend", "MARLIN"),
+        ("mxfp4", "select_mxfp4_moe_backend", "Mxfp4MoeBackend", "MARLIN"),
+    ):
+        chosen: Any = getattr(importlib.import_module(f"{oracle}.{file}"), backend)[choice]
+        for name in ("fp8", "modelopt", "mxfp4"):
+            module = importlib.import_module(f"{folder}.{name}")
+            if hasattr(module, function):
+                setattr(module, function, lambda *_, chosen=chosen, **__: (chosen, mock()))
 
 
 def _specs(vllm_config: Any) -> dict[str, Any]:

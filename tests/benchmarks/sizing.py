@@ -15,7 +15,7 @@ from wizard.sizing.families import model_tensors
 from wizard.sizing.layers import NotCovered, cache_shape
 from wizard.sizing.request import SizeRequest
 
-_NOT_OURS = ("ignore_quantization",)
+_NOT_OURS = ("ignore_quantization", "any_kernel")
 
 
 def plain(model: ModelConfiguration) -> ModelConfiguration:
@@ -38,7 +38,7 @@ def answer(row: dict[str, Any]) -> Sizing:
 
 def ratio(found: int | None, truth: int) -> str:
     """Our figure over vLLM's."""
-    return "-" if found is None else "1" if found == truth else f"{found / truth:.4f}"
+    return "-" if found is None else "1" if found == truth else f"{found / truth:.6f}"
 
 
 def main() -> None:
@@ -48,6 +48,8 @@ def main() -> None:
     print("|---|---|---|---|")
     for row in rows:
         asked = " ".join(f"{key}={value}" for key, value in row["asked"].items() if key not in _NOT_OURS)
+        if row["asked"].get("ignore_quantization"):
+            asked += " unquantised"
         if "no_answer" in row:
             shape = cache_shape(configuration(row["model"]))
             ours = "no figure" if isinstance(shape, NotCovered) else "a figure without a reference"

@@ -13,10 +13,10 @@ from probes.smoke.plan import VllmTool
 from probes.smoke.tiny_model import CONFIG
 from tests.tools.vllm_truth import SHORT, configuration, own_models
 from tests.unit.test_sizing_exact import ANSWERED
+from wizard.catalogue.configurations import known_configuration, known_models
 from wizard.sizing.compute import compute
 from wizard.sizing.dry import dry_sizing
 from wizard.sizing.request import GIB, GpuFacts, SizeRequest
-from wizard.sizing.source import known_configuration, known_models
 
 TINY = configuration_of("tiny", "tiny", CONFIG)
 ALONE = sorted({row["model"] for row in ANSWERED})

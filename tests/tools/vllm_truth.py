@@ -15,14 +15,37 @@ from typing import Any
 from probes.drybuild import DryBuildRequest, dry_build
 from probes.errors import ProbeError
 from probes.models import ModelConfiguration, configuration_of
+from wizard.catalogue.configurations import known_configuration, known_models
 from wizard.sizing.formats import weight_format
-from wizard.sizing.source import known_configuration, known_models
 
 DATA = Path(__file__).parent.parent / "data" / "sizing"
 AVAILABLE_BYTES = 80 * 10**9
 CONTEXT = 32768
 #: The model's own limit where it is shorter.
 SHORT = {"nvidia/Nemotron-H-56B-Base-8K": 8192, "own/llama-mha-odd-vocab": 8192}
+
+#: One model of each family whose classes differ in what they build on every stage.
+STAGED = (
+    "Qwen/Qwen3-30B-A3B",
+    "Qwen/Qwen3.5-35B-A3B",
+    "mistralai/Mixtral-8x7B-v0.1",
+    "nvidia/Nemotron-H-56B-Base-8K",
+    "meta-llama/Llama-4-Scout-17B-16E-Instruct",
+    "google/gemma-4-26B-A4B",
+    "Qwen/Qwen3-VL-2B-Instruct",
+    "own/deepseek-v2-lite",
+    "Qwen/Qwen3-VL-235B-A22B-Instruct",
+)
+#: Quantised checkpoints, built with their quantisation although no kernel is here.
+QUANTISED = (
+    "Qwen/Qwen3-32B-FP8",
+    "Qwen/Qwen3-30B-A3B-FP8",
+    "deepseek-ai/DeepSeek-V3",
+    "MiniMaxAI/MiniMax-M2.5",
+    "nvidia/Gemma-4-26B-A4B-NVFP4",
+    "nvidia/Qwen3.5-122B-A10B-NVFP4",
+    "openai/gpt-oss-20b",
+)
 
 #: Further questions: layouts, cache types, block sizes and lengths.
 MORE: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -49,8 +72,13 @@ MORE: tuple[tuple[str, dict[str, Any]], ...] = (
     ("nvidia/Nemotron-H-56B-Base-8K", {"context": 8192, "tensor_parallel": 2}),
     ("Qwen/Qwen3-VL-2B-Instruct", {"tensor_parallel": 2}),
     ("own/llama-tied", {"tensor_parallel": 2, "pipeline_parallel": 2}),
-    ("Qwen/Qwen3-32B-FP8", {}),
     ("deepseek-ai/DeepSeek-V3", {"kv_cache_dtype": "fp8", "ignore_quantization": True}),
+    *((name, {"pipeline_parallel": 2, "context": SHORT.get(name, CONTEXT)}) for name in STAGED),
+    ("openai/gpt-oss-20b", {"pipeline_parallel": 2, "ignore_quantization": True}),
+    ("MiniMaxAI/MiniMax-M2.5", {"pipeline_parallel": 2, "ignore_quantization": True}),
+    *((name, {"any_kernel": True}) for name in QUANTISED),
+    ("Qwen/Qwen3-30B-A3B-FP8", {"any_kernel": True, "tensor_parallel": 2}),
+    ("openai/gpt-oss-20b", {"any_kernel": True, "tensor_parallel": 2}),
 )
 
 

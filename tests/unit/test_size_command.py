@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from wizard.catalogue.configurations import known_models
 from wizard.cli import run
 from wizard.sizing.buy import candidates
 from wizard.sizing.floors import Ceilings
 from wizard.sizing.request import SizeRequest
-from wizard.sizing.source import find_model, known_models
+from wizard.sizing.source import find_model
 
 H100 = "NVIDIA H100 80GB HBM3"
 KEYS = {

@@ -7,12 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from probes.models import configuration_of
+from wizard.catalogue.configurations import known_configuration, known_models
 from wizard.sizing.compute import Sizing, compute
 from wizard.sizing.floors import Ceilings, Floor, below_floor, uncached_tokens
 from wizard.sizing.layers import CacheShape, cache_shape
 from wizard.sizing.planner import PlannerInputs, concurrency, plan
 from wizard.sizing.request import GIB, GpuFacts, SizeRequest, working_tensor_parallel
-from wizard.sizing.source import known_configuration, known_models
 
 GPU = GpuFacts("any", 80 * GIB, bandwidth_gb_s=3350.0, tflops=(("bf16", 989.0),))
 

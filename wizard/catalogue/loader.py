@@ -10,7 +10,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from probes.models import ModelFacts
+from probes.models import ModelFacts, facts_of
+from wizard.catalogue.configurations import known_configuration
 from wizard.catalogue.rows import EngineRow, GpuRow, ModelRow, PlainSetting, Strategy
 
 
@@ -63,7 +64,8 @@ def model_facts(name: str | None) -> ModelFacts | None:
     """Return the facts of a well-known model by its name on the Hub, case aside; None if it is not here."""
     row = _models().get((name or "").strip().casefold())
     if row is None:
-        return None
+        configuration = known_configuration(name or "")
+        return facts_of(configuration) if configuration else None
     facts = row.model_dump(exclude={"aliases", "read_on", "source"})
     return ModelFacts(**facts, source=f"catalogue: {row.source}, read {row.read_on.isoformat()}")
 

@@ -60,7 +60,7 @@ def passed(
     """What one token passes of the weights, whatever the layout."""
     active = _active(tensors, configuration)
     matrices = sum(tensor.elements for tensor in active if tensor.layer is not None and tensor.columns > 1)
-    return Passed(stored(active, own_bytes, form), matrices)
+    return Passed(stored(active, own_bytes, form, padded=False), matrices)
 
 
 def floors(way: Passed | None, form: WeightFormat | None, kv_token_bytes: float, request: SizeRequest) -> Floor:

@@ -7,7 +7,7 @@ import fnmatch
 import functools
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, Literal
 
@@ -23,7 +23,8 @@ class WeightFormat:
     """Bytes of an element, and of the scales: one for each `block` of rows × columns (0: the whole side).
 
     `rate` is the fastest arithmetic that a kernel may use with it. Modules that `skipped` matches stay as they are;
-    with `experts_only` everything but the experts does.
+    with `experts_only` everything but the experts does. `expert_steps` are what kernels round the experts' inner and
+    hidden size up to.
     """
 
     name: str
@@ -33,12 +34,23 @@ class WeightFormat:
     rate: Rate
     skipped: tuple[str, ...] = ()
     experts_only: bool = False
+    expert_steps: tuple[int, int] | None = None
 
     def applies(self, tensor: Tensor) -> bool:
         """Whether the checkpoint stores this tensor in the format."""
         if not tensor.linear or (self.experts_only and not tensor.split.startswith("expert")):
             return False
         return not _matches(tensor.module, self.skipped)
+
+    def padded(self, tensor: Tensor) -> Tensor:
+        """The tensor as the kernels lay it out."""
+        if self.expert_steps is None or not tensor.split.startswith("expert"):
+            return tensor
+        inner, hidden = self.expert_steps
+        if tensor.split == "expert_rows":  # gate and up, each of the inner size
+            rows = 2 * (ceil(tensor.rows / 2 / inner) * inner)
+            return replace(tensor, rows=rows, columns=_up(tensor.columns, hidden))
+        return replace(tensor, rows=_up(tensor.rows, hidden), columns=_up(tensor.columns, inner))
 
     def stored_bytes(self, tensor: Tensor) -> int:
         """Bytes of the tensor with its scales."""
@@ -69,10 +81,19 @@ def cache_type_of_checkpoint(configuration: ModelConfiguration) -> str | None:
     return "fp8" if "FP8" in algorithms else None
 
 
-def stored(tensors: Iterable[Tensor], own_bytes: int, form: WeightFormat | None) -> int:
-    """Bytes of tensors in the model's own type (`own_bytes` an element) and, where it applies, in the format."""
+def _up(size: int, step: int) -> int:
+    return size if size == 1 else ceil(size / step) * step  # a vector has one column and keeps it
+
+
+def stored(tensors: Iterable[Tensor], own_bytes: int, form: WeightFormat | None, *, padded: bool = True) -> int:
+    """Bytes of tensors in the model's own type (`own_bytes` an element) and, where it applies, in the format.
+
+    Without `padded` only what the checkpoint itself says, which is the least that a kernel must read.
+    """
     total = 0
     for tensor in tensors:
+        if form is not None and padded:
+            tensor = form.padded(tensor)
         if form is not None and form.applies(tensor):
             total += form.stored_bytes(tensor)
         else:
@@ -137,7 +158,9 @@ def _fp8(settings: Mapping[str, Any], skipped: tuple[str, ...]) -> WeightFormat 
 
 
 def _mxfp4(_: Mapping[str, Any], skipped: tuple[str, ...]) -> WeightFormat | NotCovered:
-    return WeightFormat("mxfp4 experts, groups of 32", 0.5, (1, 32), 1, "fp4", skipped, experts_only=True)
+    # The steps of the Marlin and TensorRT-LLM kernels; Triton's are smaller on some GPUs.
+    name = "mxfp4 experts, groups of 32, padded as the widest kernels do"
+    return WeightFormat(name, 0.5, (1, 32), 1, "fp4", skipped, experts_only=True, expert_steps=(128, 256))
 
 
 def _modelopt(settings: Mapping[str, Any], skipped: tuple[str, ...]) -> WeightFormat | NotCovered:

@@ -1,15 +1,11 @@
 """Where a model's configuration is found: a folder, the Hub's cache, the catalogue, or the Hub if allowed."""
 
-import functools
-import gzip
-import json
 import os
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from probes.errors import ProbeError
-from probes.models import ModelConfiguration, WeightFiles, configuration_of, read_configuration, read_weights
+from probes.models import ModelConfiguration, WeightFiles, read_configuration, read_weights
+from wizard.catalogue.configurations import known_configuration
 from wizard.errors import UsageError
 
 _FILES = ("config.json", "hf_quant_config.json", "model.safetensors.index.json")
@@ -51,27 +47,6 @@ def cached_folder(name: str) -> Path | None:
     snapshots = Path(root) / f"models--{name.replace('/', '--')}" / "snapshots"
     found = [config.parent for config in snapshots.glob("*/config.json")]
     return max(found, key=lambda folder: folder.stat().st_mtime, default=None)
-
-
-@functools.cache
-def _catalogue() -> dict[str, dict[str, Any]]:
-    packed = (files("wizard.catalogue") / "configurations.json.gz").read_bytes()
-    rows = json.loads(gzip.decompress(packed))["models"]
-    return {row["name"].casefold(): row for row in rows}
-
-
-def known_configuration(name: str) -> ModelConfiguration | None:
-    """The configuration of a well-known model by its name on the Hub, case aside; None if it is not here."""
-    row = _catalogue().get(name.strip().casefold())
-    if row is None:
-        return None
-    source = f"catalogue: config.json of {row['name']}, read {row['read_on']}"
-    return configuration_of(row["name"], source, row["config"], row.get("hf_quant_config"))
-
-
-def known_models() -> tuple[str, ...]:
-    """Names of the models in the catalogue."""
-    return tuple(row["name"] for row in _catalogue().values())
 
 
 def _downloaded(name: str) -> ModelConfiguration:
