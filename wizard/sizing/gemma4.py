@@ -62,9 +62,9 @@ def _vision(c: ModelConfiguration) -> list[Tensor]:
     size, heads, kv = count("head_dim", 72), count("num_attention_heads", 16), count("num_key_value_heads", 16)
     table = count("position_embedding_size", 10240)
     found = [
-        Tensor("vision_tower.position_embedding_table", 2 * table, hidden, where="first"),
-        Tensor("vision_tower.input_proj", hidden, 3 * count("patch_size", 16) ** 2, where="first"),
-        Tensor("embed_vision.embedding_projection", c.needed("hidden_size"), hidden, where="first"),
+        Tensor("vision_tower.position_embedding_table", 2 * table, hidden),
+        Tensor("vision_tower.input_proj", hidden, 3 * count("patch_size", 16) ** 2),
+        Tensor("embed_vision.embedding_projection", c.needed("hidden_size"), hidden),
     ]
     for block in range(depth):
         at = f"vision_tower.encoder.layers.{block}"
@@ -77,6 +77,6 @@ def _vision(c: ModelConfiguration) -> list[Tensor]:
             (inner, hidden),
             (hidden, inner),
         ):
-            found.append(Tensor(at, rows, columns, where="first"))
-        found.append(Tensor(at, 2 * size + 4 * hidden, where="first"))
+            found.append(Tensor(at, rows, columns))
+        found.append(Tensor(at, 2 * size + 4 * hidden))
     return found

@@ -1,4 +1,4 @@
-"""The vision encoders of the multimodal architectures that the formula covers.
+"""The vision encoders of the multimodal architectures that the formula covers; vLLM builds one on every stage.
 
 Sources: vLLM 0.32.0 `model_executor/models/qwen3_vl.py` and `mllama4.py`; sizes that a Llama 4 configuration leaves
 out are the defaults of transformers 5.19 `Llama4VisionConfig`.
@@ -23,13 +23,13 @@ _LLAMA4 = {
 def _biased(module: str, rows: int, columns: int, split: Split) -> list[Tensor]:
     """A linear layer with its bias, which is whole behind a row-parallel one."""
     return [
-        Tensor(module, rows, columns, split, where="first", linear=True),
-        Tensor(module, rows, split="none" if split == "columns" else split, where="first"),
+        Tensor(module, rows, columns, split, linear=True),
+        Tensor(module, rows, split="none" if split == "columns" else split),
     ]
 
 
 def _norm(module: str, size: int) -> Tensor:
-    return Tensor(module, 2 * size, where="first")  # weight and bias
+    return Tensor(module, 2 * size)  # weight and bias
 
 
 def qwen3_vision(configuration: ModelConfiguration) -> list[Tensor]:
@@ -48,7 +48,7 @@ def qwen3_vision(configuration: ModelConfiguration) -> list[Tensor]:
     levels = part.get("deepstack_visual_indexes")
     name = "model.visual"
     found = _biased(f"{name}.patch_embed.proj", hidden, patch, "none")
-    found.append(Tensor(f"{name}.pos_embed", count("num_position_embeddings", 2304), hidden, where="first"))
+    found.append(Tensor(f"{name}.pos_embed", count("num_position_embeddings", 2304), hidden))
     for block in range(depth):
         at = f"{name}.blocks.{block}"
         found += [_norm(f"{at}.norm1", hidden), _norm(f"{at}.norm2", hidden)]
@@ -77,9 +77,9 @@ def llama4_vision(configuration: ModelConfiguration) -> list[Tensor]:
     middle, out = count("projector_input_dim"), count("projector_output_dim")
     name = "vision_model"
     found = [
-        Tensor(f"{name}.class_embedding", hidden, where="first"),
-        Tensor(f"{name}.positional_embedding_vlm", tokens, hidden, where="first"),
-        Tensor(f"{name}.patch_embedding.linear", hidden, count("num_channels") * patch**2, "rows", where="first"),
+        Tensor(f"{name}.class_embedding", hidden),
+        Tensor(f"{name}.positional_embedding_vlm", tokens, hidden),
+        Tensor(f"{name}.patch_embedding.linear", hidden, count("num_channels") * patch**2, "rows"),
         _norm(f"{name}.layernorm_pre", hidden),
         _norm(f"{name}.layernorm_post", hidden),
     ]
@@ -92,8 +92,8 @@ def llama4_vision(configuration: ModelConfiguration) -> list[Tensor]:
         found += _biased(f"{at}.mlp.fc2", hidden, inner, "columns")
     text = configuration.needed("hidden_size")
     found += [
-        Tensor(f"{name}.vision_adapter.mlp.fc1", middle, inner, "rows", where="first", linear=True),
-        Tensor(f"{name}.vision_adapter.mlp.fc2", out, middle, "columns", where="first", linear=True),
-        Tensor("multi_modal_projector.linear_1", text, count("vision_output_dim"), "none", where="first", linear=True),
+        Tensor(f"{name}.vision_adapter.mlp.fc1", middle, inner, "rows", linear=True),
+        Tensor(f"{name}.vision_adapter.mlp.fc2", out, middle, "columns", linear=True),
+        Tensor("multi_modal_projector.linear_1", text, count("vision_output_dim"), "none", linear=True),
     ]
     return found
