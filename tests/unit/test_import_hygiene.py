@@ -19,6 +19,7 @@ CORE = (
     "wizard.rules",
     "wizard.selection",
     "wizard.session",
+    "wizard.sizing.compute",
     "wizard.smoke_run",
     "wizard.steps",
     "wizard.views",
