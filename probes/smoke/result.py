@@ -190,6 +190,14 @@ class EvidenceFile(Frozen):
     sha256: str
 
 
+class Remedy(Frozen):
+    """A change to an answer: `set` replaces the value of `key`, `add` appends to the list there."""
+
+    key: str
+    value: str
+    how: Literal["set", "add"] = "set"
+
+
 class Failure(Frozen):
     """Why the smoke failed, in plain words. `kind` is one of `probes.smoke.failures.KINDS`."""
 
@@ -198,6 +206,8 @@ class Failure(Frozen):
     message: str
     advice: str
     log_tail: tuple[str, ...] = ()
+    remedy: Remedy | None = None
+    """A change to an answer that is worth trying, where one mends it."""
 
 
 class SmokeResult(Frozen):

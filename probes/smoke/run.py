@@ -19,7 +19,7 @@ from probes.smoke.plan import PlannedRun, SmokePlan, SmokeRequest
 from probes.smoke.planning import base_url, load_command
 from probes.smoke.prepare import RESULT_NAME, prepare
 from probes.smoke.report import Report, RunState
-from probes.smoke.result import Failure, GpuSample, SmokeResult
+from probes.smoke.result import Failure, GpuSample, Remedy, SmokeResult
 from probes.smoke.scrub import Scrubber
 from probes.smoke.server import Server, ServerFailed
 from probes.smoke.stopping import Stopper
@@ -234,12 +234,19 @@ class _Smoke:
         self.state.clean_stop = not left and not self.children.alive()
         self.state.notes += left
 
-    def fail(self, kind: str, message: str, advice: str, lines: tuple[str, ...] = ()) -> None:
+    def fail(
+        self, kind: str, message: str, advice: str, lines: tuple[str, ...] = (), remedy: Remedy | None = None
+    ) -> None:
         """Note why the run failed; the first reason counts."""
         if self.state.failure is None:
             tail = tuple(self.scrub(line) for line in lines)
             self.state.failure = Failure(
-                phase=self.state.phase, kind=kind, message=self.scrub(message), advice=advice, log_tail=tail
+                phase=self.state.phase,
+                kind=kind,
+                message=self.scrub(message),
+                advice=advice,
+                log_tail=tail,
+                remedy=remedy,
             )
 
 
@@ -269,7 +276,7 @@ def run_smoke(
         except ServerFailed as problem:
             why = problem.explanation
             lines = smoke.state.server.log.lines if smoke.state.server else []
-            smoke.fail(why.kind, why.cause, why.advice, log_tail(lines))
+            smoke.fail(why.kind, why.cause, why.advice, log_tail(lines), why.remedy)
         except LoadFailed as problem:
             lines = smoke.state.server.log.lines if smoke.state.server else []
             smoke.fail(problem.kind, problem.message, problem.advice, problem.lines or log_tail(lines))
