@@ -17,16 +17,19 @@ from wizard.provenance import Origin
 
 @dataclass(frozen=True)
 class Gathered:
-    """The answers in force with their origins, the tree as it was typed, the machine, and the facts of the models.
+    """The answers in force with their origins, the files and their merged tree as typed, the machine, and the models.
 
-    `models` runs beside `answers.engine.models`; None where nothing is known of one.
+    `models` runs beside `answers.engine.models`; None where nothing is known of one. `measured_on` is the machine of an
+    earlier measurement where that is another one than `machine`, which will be bought.
     """
 
     answers: Answers
     origins: dict[str, Origin]
+    layers: tuple[Layer, ...]
     tree: Tree
     machine: Machine | None
     models: tuple[ModelFacts | None, ...]
+    measured_on: Machine | None = None
 
 
 def gather(
@@ -60,7 +63,7 @@ def gather_layers(
         machine = machine_at(where, vllm=vllm)
     answers, origins = fill(given, merged.origins, machine)
     models = tuple(_facts(model) for model in answers.engine.models)
-    return Gathered(answers=answers, origins=origins, tree=merged.tree, machine=machine, models=models)
+    return Gathered(answers, origins, tuple(layers), merged.tree, machine, models)
 
 
 def _facts(model: Model) -> ModelFacts | None:
