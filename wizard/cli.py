@@ -239,6 +239,9 @@ def _smoke_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ca", metavar="FILE", type=Path, help="certificate authority of the endpoint")
     parser.add_argument("--allow-remote-load", action="store_true", help="the endpoint may be on another machine")
     parser.add_argument(
+        "--search", action="store_true", help="also look for the greatest concurrency at which every ceiling holds"
+    )
+    parser.add_argument(
         "--time-limit", metavar="S", type=_seconds, default=1800.0, help="seconds for the whole run (1800)"
     )
     parser.add_argument(

@@ -345,6 +345,12 @@ TABLE: tuple[Advice, ...] = (
         "engine process is left",
     ),
     _row(
+        "killed",
+        r"Worker proc (\S+) died unexpectedly",
+        "the worker process {1} was ended from outside, by the kernel most likely because memory ran out",
+        "look for 'Out of memory' in the kernel log (dmesg), and use a larger machine or a smaller model",
+    ),
+    _row(
         "disk_full",
         r"No space left on device",
         "a disk or the shared memory is full",

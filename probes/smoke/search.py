@@ -18,9 +18,11 @@ from probes.smoke.result import Capacity
 MOST_LOOKS = 8
 """Looks of a search, the one at the asked concurrency not counted."""
 CONFIDENCE = 0.90
-"""Share of searches that name no greater concurrency than the true edge, at least, over the shapes and noise levels that
-tests/unit/test_smoke_search.py simulates. Each look may be wrong in 5 % of cases for each ceiling, and a search has
-several looks, so it is less than 95 %."""
+"""Least share of searches that name no greater concurrency than the true edge, over the simulated shapes and noises.
+
+Each look may be wrong in 5 % of cases for each ceiling and a search has several looks, so it is less than 95 %. The
+simulation is tests/unit/test_smoke_search.py.
+"""
 STEP_SHARE = 8
 """The edge is found to a step of max(1, concurrency ÷ 8)."""
 _SATURATED_GAIN = 0.03
@@ -79,9 +81,7 @@ def decide(looks: Sequence[Look], limits: Limits) -> int | Capacity:
     closed = high is not None and high.concurrency - at <= step(at)
     if high is not None and not closed:
         reason += f"; {high.concurrency} did not hold"
-    return Capacity(
-        concurrency=at, kind="edge" if closed else "at_least", stop_reason=reason, confidence=CONFIDENCE
-    )
+    return Capacity(concurrency=at, kind="edge" if closed else "at_least", stop_reason=reason, confidence=CONFIDENCE)
 
 
 def bracket(looks: Sequence[Look]) -> tuple[Look | None, Look | None]:
@@ -110,7 +110,7 @@ def _enough(looks: Sequence[Look], limits: Limits, low: Look | None, high: Look 
 
 
 def _is_saturated(looks: Sequence[Look], low: Look) -> bool:
-    before = max((look for look in looks if look.concurrency < low.concurrency), key=lambda look: look.concurrency, default=None)
+    before = _before(looks, low)
     return (
         before is not None
         and low.concurrency >= _SATURATED_STEP * before.concurrency
@@ -120,11 +120,7 @@ def _is_saturated(looks: Sequence[Look], low: Look) -> bool:
 
 def _next(looks: Sequence[Look], limits: Limits, low: Look | None, high: Look | None) -> int:
     if high is None:
-        assert low is not None  # a look either held or did not
-        least = low.concurrency * (_FLAT_GROWTH if _is_flat(looks, low) else _LEAST_GROWTH)
-        aimed = min(max(_extrapolated(looks, low), least), low.concurrency * _GREATEST_GROWTH)
-        aimed = max(low.concurrency + 1, math.floor(aimed))
-        return aimed if limits.greatest is None else min(aimed, limits.greatest)
+        return _up(looks, limits, low or looks[0])
     bottom = low.concurrency if low else 0
     width = high.concurrency - bottom
     if low is None:
@@ -136,6 +132,19 @@ def _next(looks: Sequence[Look], limits: Limits, low: Look | None, high: Look | 
     # Where the line between two looks has misled once, the middle of the logarithms cuts more surely.
     guess = math.sqrt(low.concurrency * high.concurrency) if _misled(looks) else _interpolated(low, high)
     return min(max(math.floor(guess), math.ceil(bottom + cut)), math.floor(high.concurrency - cut))
+
+
+def _up(looks: Sequence[Look], limits: Limits, low: Look) -> int:
+    least = low.concurrency * (_FLAT_GROWTH if _is_flat(looks, low) else _LEAST_GROWTH)
+    aimed = min(max(_extrapolated(looks, low), least), low.concurrency * _GREATEST_GROWTH)
+    whole = max(low.concurrency + 1, math.floor(aimed))
+    return whole if limits.greatest is None else min(whole, limits.greatest)
+
+
+def _before(looks: Sequence[Look], low: Look) -> Look | None:
+    """Return the greatest load that was looked at below `low`."""
+    below = [look for look in looks if look.concurrency < low.concurrency]
+    return max(below, key=lambda look: look.concurrency, default=None)
 
 
 def _misled(looks: Sequence[Look]) -> bool:
@@ -157,8 +166,8 @@ def _slope(low: Look, high: Look) -> float | None:
 
 
 def _is_flat(looks: Sequence[Look], low: Look) -> bool:
-    """Whether the latency did not grow worth mentioning up to here; of a first look only its distance to the limit says."""
-    before = max((look for look in looks if look.concurrency < low.concurrency), key=lambda look: look.concurrency, default=None)
+    """Whether the latency hardly grew up to here; of a first look only its distance to the limit tells."""
+    before = _before(looks, low)
     if before is None:
         return low.ratio is not None and low.ratio < 0.5
     return (_slope(before, low) or 0.0) < _FLAT_SLOPE
@@ -174,8 +183,7 @@ def _interpolated(low: Look, high: Look) -> float:
 def _extrapolated(looks: Sequence[Look], low: Look) -> float:
     if not low.ratio:
         return low.concurrency * _LEAST_GROWTH
-    below = [look for look in looks if look.concurrency < low.concurrency]
-    before = max(below, key=lambda look: look.concurrency, default=None)
+    before = _before(looks, low)
     # Latency grows at most in proportion to the load before requests queue, and a little faster once they do.
     slope = max(_slope(before, low) or 1.0, 1.0) if before else 1.0
     return low.concurrency * math.exp(min(math.log(1 / low.ratio) / slope, 50.0)) * 1.1

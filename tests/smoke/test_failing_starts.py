@@ -127,7 +127,7 @@ class Killing(Watching):
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("phase", ["start: memory profile", "measure: "])
+@pytest.mark.parametrize("phase", ["start: web server", "measure: "])
 def test_a_worker_that_is_killed(vllm: VllmTool, tmp_path: Path, phase: str) -> None:
     result = run_smoke(request_for("tiny", vllm, tmp_path), Killing(tmp_path / "state", phase))
     assert (kind_and_message(result)[0], result.clean_stop, result.left_behind) == ("killed", True, ())

@@ -271,6 +271,7 @@ MESSAGES: list[tuple[str, str, str | None]] = [
     ),
     ("RuntimeError: NCCL error: unhandled system error (run with NCCL_DEBUG=INFO for details)", "cannot talk", None),
     ("TimeoutError: Timed out waiting for engine core processes to start. This is often caused by slow", "600 s", None),
+    ("ERROR Worker proc VllmWorker-0 died unexpectedly, shutting down executor.", "VllmWorker-0", None),
     ("OSError: [Errno 28] No space left on device", "full", None),
     (
         "ValueError: max_num_batched_tokens (64) must be greater than or equal to max_num_seqs (256).",
