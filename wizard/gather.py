@@ -8,10 +8,12 @@ from probes.machine import Machine
 from probes.models import ModelFacts, read_model_folder
 from wizard.answers import Answers, Model
 from wizard.answers_file import Layer, Tree, merge, read_layer, validate
-from wizard.catalogue.loader import model_facts
+from wizard.catalogue.loader import engine_id, model_facts
 from wizard.defaults import fill
 from wizard.errors import UsageError
+from wizard.flags import check_flags, typed_flags
 from wizard.machine import machine_at
+from wizard.paths import cache_dir
 from wizard.provenance import Origin
 
 
@@ -62,6 +64,9 @@ def gather_layers(
     if machine is None and (probe or where):
         machine = machine_at(where, vllm=vllm)
     answers, origins = fill(given, merged.origins, machine)
+    if answers.runtime.settings.extra_flags and engine_id(answers.runtime.product) == "vllm":
+        typed = tuple(typed_flags(answers.runtime.settings.extra_flags, "vllm"))
+        check_flags(typed, answers.runtime.version, machine, cache_dir() / "vllm")
     models = tuple(_facts(model) for model in answers.engine.models)
     return Gathered(answers, origins, tuple(layers), merged.tree, machine, models)
 
