@@ -154,10 +154,17 @@ def error_rate_bound(n: int, errors: int = 0, alpha: float = 0.05) -> float:
         raise ValueError(f"{errors} errors in {n} requests cannot be")
     if errors == 0:
         return float(1 - alpha ** (1 / n))
+    if errors == n:
+        return 1.0
     low, high = errors / n, 1.0
     for _ in range(60):  # the probability falls with the rate; 60 halvings are more than a float holds
         middle = (low + high) / 2
-        at_most = sum(math.comb(n, k) * middle**k * (1 - middle) ** (n - k) for k in range(errors + 1))
+        hit, miss = math.log(middle), math.log1p(-middle)
+        whole = math.lgamma(n + 1)
+        at_most = sum(
+            math.exp(whole - math.lgamma(k + 1) - math.lgamma(n - k + 1) + k * hit + (n - k) * miss)
+            for k in range(errors + 1)
+        )
         low, high = (middle, high) if at_most > alpha else (low, middle)
     return high
 
