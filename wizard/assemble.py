@@ -13,6 +13,7 @@ from wizard.open_answers import open_answers
 from wizard.provenance import Origin
 from wizard.rules import check
 from wizard.selection import EvidenceFile, Selection, Tool
+from wizard.sizing.proposed import proposed_sizing
 
 #: Raised when the document's outline changes.
 TEMPLATE_VERSION = 1
@@ -27,15 +28,17 @@ def assemble(
     evidence: tuple[EvidenceFile, ...] = (),
 ) -> Selection:
     """Put everything that is known into one selection and run the rules on it."""
-    answers = gathered.answers
+    answers, command = gathered.answers, launch(gathered.answers)
+    machine = without_home(gathered.machine) if gathered.machine else None
     selection = Selection(
         tool=Tool(version=__version__, template=TEMPLATE_VERSION, schema_version=SCHEMA_VERSION),
         prepared_on=prepared_on,
         answers=answers,
         origins={key: _without_folder(origin) for key, origin in gathered.origins.items()},
         models=gathered.models,
-        machine=without_home(gathered.machine) if gathered.machine else None,
-        launch=launch(answers),
+        machine=machine,
+        launch=command,
+        sizing=proposed_sizing(answers, command, machine, gathered.configuration, gathered.weights),
         smoke=smoke,
         engine_line=engine_line(answers.budget.engine),
         runtime_line=runtime_line(answers.budget.runtime),

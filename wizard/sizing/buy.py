@@ -8,7 +8,8 @@ from probes.models.configuration import ModelConfiguration
 from wizard.catalogue.loader import gpus
 from wizard.catalogue.rows import GpuRow
 from wizard.errors import SelwizError
-from wizard.sizing.compute import Sizing, compute
+from wizard.sizing.answer import Sizing
+from wizard.sizing.compute import compute
 from wizard.sizing.floors import Ceilings, below_floor
 from wizard.sizing.gpus import rates
 from wizard.sizing.layers import NotCovered, cache_shape

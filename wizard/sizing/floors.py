@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from probes.models.configuration import ModelConfiguration
+from wizard.sizing.answer import Floor
 from wizard.sizing.formats import WeightFormat, stored
 from wizard.sizing.request import SizeRequest
 from wizard.sizing.tensors import Tensor
@@ -16,15 +17,6 @@ from wizard.sizing.tensors import Tensor
 #: No GPU of the catalogue keeps more than this near its processors (256 MB, the last-level cache of AMD's MI300).
 _CACHE_BYTES = 256 * 10**6
 _VISION = ("visual", "vision", "multi_modal", "embed_vision")
-
-
-@dataclass(frozen=True)
-class Floor:
-    """The least TPOT and TTFT in milliseconds; None where what they depend on is not known."""
-
-    tpot_ms: float | None
-    ttft_ms: float | None
-    because: str
 
 
 @dataclass(frozen=True)
@@ -80,7 +72,7 @@ def floors(way: Passed | None, form: WeightFormat | None, kv_token_bytes: float,
     said = []
     if gpu.bandwidth_gb_s:
         step = max(moved, 0) / (gpu.bandwidth_gb_s * 1e9) * 1e3
-        tpot = step / (1 + request.speculative_tokens)
+        tpot = None if request.speculative_tokens is None else step / (1 + request.speculative_tokens)
         said.append(f"a step reads at least {max(moved, 0) / 1e9:.1f} GB a GPU at {gpu.bandwidth_gb_s:g} GB/s")
     else:
         said.append("the memory bandwidth is not known")
