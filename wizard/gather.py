@@ -20,17 +20,20 @@ from wizard.sizing.source import cached_folder, configuration_at
 
 @dataclass(frozen=True)
 class Gathered:
-    """The answers in force with their origins, the tree as it was typed, the machine, and the facts of the models.
+    """The answers in force with their origins, the files and their merged tree as typed, the machine, and the models.
 
-    `models` runs beside `answers.engine.models`; None where nothing is known of one. `configuration` is the whole
+    `models` runs beside `answers.engine.models`; None where nothing is known of one. `measured_on` is the machine of an
+    earlier measurement where that is another one than `machine`, which will be bought. `configuration` is the whole
     config.json of the model that this selection carries, and `weights` what its files hold, where they are known.
     """
 
     answers: Answers
     origins: dict[str, Origin]
+    layers: tuple[Layer, ...]
     tree: Tree
     machine: Machine | None
     models: tuple[ModelFacts | None, ...]
+    measured_on: Machine | None = None
     configuration: ModelConfiguration | None = None
     weights: WeightFiles | None = None
 
@@ -68,11 +71,12 @@ def gather_layers(
     models = tuple(_facts(model) for model in answers.engine.models)
     configuration, weights = carried_configuration(answers)
     return Gathered(
-        answers=answers,
-        origins=origins,
-        tree=merged.tree,
-        machine=machine,
-        models=models,
+        answers,
+        origins,
+        tuple(layers),
+        merged.tree,
+        machine,
+        models,
         configuration=configuration,
         weights=weights,
     )

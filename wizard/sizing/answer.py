@@ -25,6 +25,12 @@ class Floor:
     ttft_ms: float | None
     because: str
 
+    def e2e_ms(self, output_tokens: int | None) -> float | None:
+        """The least time of a call: its first token and all that follow; None where their number is not given."""
+        if self.tpot_ms is None or not output_tokens:
+            return None
+        return (self.ttft_ms or 0.0) + self.tpot_ms * (output_tokens - 1)
+
 
 @dataclass(frozen=True)
 class Sizing:

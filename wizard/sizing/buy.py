@@ -128,7 +128,7 @@ def _least(
             continue
         below = below_floor(answer.floor, ceilings)
         if below:
-            reason = "a ceiling is below its floor with every layout that fits: " + ", ".join(b.metric for b in below)
+            reason = "a ceiling is below its floor with every layout that fits: " + ", ".join(b.name for b in below)
             continue
         return Candidate(gpu.name, count, tp, pp, answer, None, confidence)
     return Candidate(gpu.name, None, None, None, None, reason, confidence)

@@ -253,7 +253,7 @@ def _kv_term(request: SizeRequest, context: int, cache: _Cache) -> Term:
     blocks = max(calls * each.blocks_per_request, cache.layout.blocks_per_request) + 1
     length = _workload_tokens(request) or context
     size = blocks * max(cache.layout.bytes_per_block, default=0)
-    return Term("KV cache", size, f"vLLM's plan: {calls} × {length} tokens, and one block that is held back")
+    return Term("KV cache", size, f"vLLM's plan: {calls:,} × {length:,} tokens, and one block that is held back")
 
 
 def _assumptions(request: SizeRequest, cache: _Cache | None) -> dict[str, int]:

@@ -8,7 +8,7 @@ from wizard.defaults import fill
 from wizard.errors import UsageError
 from wizard.launch import launch
 from wizard.sizing.floors import Ceilings
-from wizard.sizing.from_launch import request_of
+from wizard.sizing.from_launch import ceilings_of, request_of
 from wizard.sizing.gpus import gpu_named
 from wizard.sizing.request import SizeRequest
 
@@ -30,12 +30,3 @@ def model_of(answers: Answers) -> str | None:
     """The first model that this selection carries: its folder, else its name."""
     model = answers.engine.carried_model
     return (model.path or model.name) if model else None
-
-
-def ceilings_of(answers: Answers) -> Ceilings:
-    """The ceilings to hold against the floors."""
-    given = answers.runtime.ceilings
-    ttft, tpot, e2e = (
-        None if value is None else float(value) for value in (given.ttft_ms, given.tpot_ms, given.e2e_ms)
-    )
-    return Ceilings(ttft, tpot, e2e, answers.runtime.workload.output_tokens)

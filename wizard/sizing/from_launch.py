@@ -9,6 +9,7 @@ import re
 from wizard.answers import Answers
 from wizard.errors import UsageError
 from wizard.launch import Launch, Setting
+from wizard.sizing.floors import Ceilings
 from wizard.sizing.request import GpuFacts, SizeRequest
 
 #: Flags that change what the memory holds in a way that the formula does not follow (vLLM 0.33.0 config/cache.py,
@@ -36,7 +37,9 @@ def request_of(answers: Answers, command: Launch, gpu: GpuFacts | None = None) -
             raise UsageError(f"The formula does not follow {name}.", "Leave it out to see the sizing without it.")
     dtype = command.find("--dtype")
     if dtype is not None and dtype.value in ("float", "float32"):
-        raise UsageError("The formula does not follow --dtype float32.", "Leave it out to see the sizing in half precision.")
+        raise UsageError(
+            "The formula does not follow --dtype float32.", "Leave it out to see the sizing in half precision."
+        )
     load, layout = answers.runtime.workload, answers.runtime.layout
     defaults = SizeRequest()
     return SizeRequest(
@@ -61,6 +64,15 @@ def request_of(answers: Answers, command: Launch, gpu: GpuFacts | None = None) -
         enforce_eager=command.find("--enforce-eager") is not None,
         prefix_caching=command.find("--no-enable-prefix-caching") is None,
     )
+
+
+def ceilings_of(answers: Answers) -> Ceilings:
+    """The ceilings to hold against the floors."""
+    given = answers.runtime.ceilings
+    ttft, tpot, e2e = (
+        None if value is None else float(value) for value in (given.ttft_ms, given.tpot_ms, given.e2e_ms)
+    )
+    return Ceilings(ttft, tpot, e2e, answers.runtime.workload.output_tokens)
 
 
 def _context_needed(answers: Answers) -> int | None:

@@ -1,17 +1,21 @@
 """The sizing of what is proposed: the carried model, in the proposed layout, on the proposed GPUs. Pure and quick."""
 
+from collections.abc import Iterable
+
 from probes.errors import ProbeError
 from probes.machine import Gpu, Machine
 from probes.models import ModelConfiguration, WeightFiles
 from wizard.answers import Answers
+from wizard.catalogue.rows import GpuRow
 from wizard.errors import SelwizError
 from wizard.launch import Launch
 from wizard.machine import confidence_of, planned
-from wizard.sizing.answer import GpuSource, ProposedSizing
+from wizard.sizing.answer import GpuSource, LeastGpus, ProposedSizing
+from wizard.sizing.buy import candidates
 from wizard.sizing.compute import compute
-from wizard.sizing.from_launch import request_of
+from wizard.sizing.from_launch import ceilings_of, request_of
 from wizard.sizing.gpus import facts_of_gpu
-from wizard.sizing.request import GpuFacts
+from wizard.sizing.request import GpuFacts, SizeRequest
 
 _Found = tuple[GpuFacts | None, GpuSource | None, str | None, str | None]
 
@@ -22,8 +26,12 @@ def proposed_sizing(
     machine: Machine | None,
     configuration: ModelConfiguration | None,
     weights: WeightFiles | None = None,
+    types: Iterable[GpuRow] = (),
 ) -> ProposedSizing | None:
-    """Size the carried model; None where no model is carried. What cannot be sized carries the sentence why."""
+    """Size the carried model; None where no model is carried. What cannot be sized carries the sentence why.
+
+    `types` are GPU types for which the least number of GPUs is sought too; without a number of calls none is.
+    """
     model = answers.engine.carried_model
     if model is None:
         return None
@@ -33,8 +41,8 @@ def proposed_sizing(
             model=name, because=f"The sizing follows vLLM's plan of the memory; {answers.runtime.product} has its own."
         )
     if configuration is None:
-        because = f"Nothing is known of {name}: it is not in the catalogue, and no folder was given."
-        return ProposedSizing(model=name, because=because)
+        unknown = f"Nothing is known of {name}: it is not in the catalogue, and no folder was given."
+        return ProposedSizing(model=name, because=unknown)
     try:
         asked = request_of(answers, command)
         gpu, source, confidence, because = _gpu(answers.runtime.hardware.gpu, machine, asked.ranks)
@@ -52,6 +60,28 @@ def proposed_sizing(
         utilization=request.gpu_memory_utilization,
         sizing=sizing,
         because=because,
+        least=_least(configuration, request, answers, types),
+    )
+
+
+def _least(
+    configuration: ModelConfiguration, request: SizeRequest, answers: Answers, types: Iterable[GpuRow]
+) -> tuple[LeastGpus, ...]:
+    rows = tuple(types)
+    if not rows or request.concurrency is None:
+        return ()
+    return tuple(
+        LeastGpus(
+            gpu=item.gpu,
+            gpus=item.gpus,
+            tensor_parallel=item.tensor_parallel,
+            pipeline_parallel=item.pipeline_parallel,
+            room_bytes_per_gpu=item.room_bytes,
+            floor=item.sizing.floor if item.sizing else None,
+            because=item.because,
+            confidence=item.confidence,
+        )
+        for item in candidates(configuration, request, ceilings_of(answers), rows)
     )
 
 
