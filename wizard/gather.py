@@ -10,10 +10,12 @@ from probes.models import ModelConfiguration, ModelFacts, WeightFiles, read_mode
 from wizard.answers import Answers, Model
 from wizard.answers_file import Layer, Tree, merge, read_layer, validate
 from wizard.catalogue.configurations import known_configuration
-from wizard.catalogue.loader import model_facts
+from wizard.catalogue.loader import engine_id, model_facts
 from wizard.defaults import fill
 from wizard.errors import UsageError
+from wizard.flags import check_flags, typed_flags
 from wizard.machine import machine_at
+from wizard.paths import cache_dir
 from wizard.provenance import Origin
 from wizard.sizing.source import cached_folder, configuration_at
 
@@ -68,6 +70,9 @@ def gather_layers(
     if machine is None and (probe or where):
         machine = machine_at(where, vllm=vllm)
     answers, origins = fill(given, merged.origins, machine)
+    if answers.runtime.settings.extra_flags and engine_id(answers.runtime.product) == "vllm":
+        typed = tuple(typed_flags(answers.runtime.settings.extra_flags, "vllm"))
+        check_flags(typed, answers.runtime.version, machine, cache_dir() / "vllm")
     models = tuple(_facts(model) for model in answers.engine.models)
     configuration, weights = carried_configuration(answers)
     return Gathered(
