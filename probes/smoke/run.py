@@ -56,7 +56,8 @@ class _Smoke:
         if model_folder.startswith("/"):
             paths.append((model_folder, "$MODEL_DIR"))
         self.scrub = Scrubber(paths, [self.api_key] if self.api_key else [])
-        self.client = Client(base_url(self.request.endpoint_url or ""), self.api_key, self.request.ca_file)
+        address = base_url(self.request.endpoint_url or "")
+        self.client = Client(address, self.api_key, self.request.ca_file, stopper, self.deadline)
         # On a foreign server an earlier run may have left its prompts in the cache, so every run brings new
         # ones.
         own = self.request.mode != "endpoint"
@@ -156,6 +157,7 @@ class _Smoke:
             if now - last[0] < WATCH_EVERY_S:
                 return
             last[0] = now
+            self.children.note_segments()
             if self.state.server is not None:
                 self.state.server.read_log(self.on_line, self.on_start_phase)
                 self.state.server.check_alive()
