@@ -26,6 +26,7 @@ from probes.smoke.server import Server, ServerFailed
 from probes.smoke.stopping import Stopper
 from probes.smoke.tiny_model import write_tiny_model, write_tokenizer
 from probes.smoke.traces import write_trace, write_traces
+from probes.smoke.trials import try_out
 
 WATCH_EVERY_S = 1.0
 GpuSampler = Callable[[float], tuple[GpuSample, ...]]
@@ -95,6 +96,7 @@ class _Smoke:
         for run in self.plan.runs:
             self.measure(run)
         self.read_settings()
+        self.try_out()
         if self.request.search:
             self.search()
 
@@ -121,7 +123,7 @@ class _Smoke:
     def check_lengths(self) -> None:
         """Stop before sending requests that the served context cannot hold."""
         served, load = self.state.served, self.plan.workload
-        longest = load.input_tokens + max(load.output_mix or (load.output_tokens,))
+        longest = load.longest_request
         if served and served.max_model_len and longest > served.max_model_len:
             raise LoadFailed(
                 "context_too_long",
@@ -248,6 +250,15 @@ class _Smoke:
         if isinstance(config, dict):
             config.get("model_config", {}).pop("hf_token", None)
             self.state.config = config
+
+    def try_out(self) -> None:
+        """Try adopted strategies that no metric shows with one real request each."""
+        name = self.state.served.name if self.state.served else ""
+        for wanted in self.request.strategies:
+            if wanted.decision == "adopt":
+                found = try_out(wanted.id, self.client, name, self.request.mode)
+                if found is not None:
+                    self.state.trials[wanted.id] = found
 
     def stop(self) -> None:
         """End the server in order and prove that nothing is left; mode endpoint has nothing to end."""
