@@ -242,6 +242,12 @@ def _smoke_options(parser: argparse.ArgumentParser) -> None:
         "--search", action="store_true", help="also look for the greatest concurrency at which every ceiling holds"
     )
     parser.add_argument(
+        "--resume",
+        dest="resume_smoke",
+        action="store_true",
+        help="take over the points that an unfinished run of the same kind has measured",
+    )
+    parser.add_argument(
         "--time-limit", metavar="S", type=_seconds, default=1800.0, help="seconds for the whole run (1800)"
     )
     parser.add_argument(

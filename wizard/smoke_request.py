@@ -31,6 +31,7 @@ class SmokeOptions:
     allow_remote_load: bool = False
     allow_download: bool = False
     search: bool = False
+    resume: bool = False
     time_limit_s: float = 1800
     replace: bool = False
 
@@ -73,6 +74,7 @@ def smoke_request(gathered: Gathered, options: SmokeOptions) -> SmokeRequest:
         allow_remote_load=options.allow_remote_load,
         allow_download=options.allow_download,
         search=options.search,
+        resume=options.resume,
         time_limit_s=options.time_limit_s,
         out_dir=options.out_dir,
         state_dir=options.state_dir,

@@ -101,6 +101,8 @@ class SmokeRequest(Frozen):
     allow_download: bool = False
     search: bool = False
     """Whether to look for the greatest concurrency at which every ceiling holds, after the asked one."""
+    resume: bool = False
+    """Whether points that an unfinished run of the same kind left are taken over instead of measured again."""
     time_limit_s: Annotated[float, Field(gt=0)] = 1800
     out_dir: Path
     state_dir: Path

@@ -86,8 +86,16 @@ STOPS = [
     pytest.param(signal.SIGTERM, ENGINE),
     *(
         pytest.param(number, phase, marks=pytest.mark.soak)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        for phase in (EARLY, LATE, WARMUP, MEASURE)
+        for number, phase in (
+            (signal.SIGTERM, EARLY),
+            (signal.SIGTERM, WARMUP),
+            (signal.SIGTERM, MEASURE),
+            (signal.SIGINT, EARLY),
+            (signal.SIGINT, LATE),
+            (signal.SIGINT, MEASURE),
+            (signal.SIGHUP, LATE),
+            (signal.SIGHUP, WARMUP),
+        )
     ),
 ]
 

@@ -43,6 +43,7 @@ def options(arguments: argparse.Namespace, **more: Any) -> SmokeOptions:
         allow_remote_load=arguments.allow_remote_load,
         allow_download=arguments.allow_download,
         search=arguments.search,
+        resume=arguments.resume_smoke,
         time_limit_s=arguments.time_limit,
         **more,
     )
