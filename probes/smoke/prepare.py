@@ -158,7 +158,7 @@ def look_up_model(request: SmokeRequest) -> ModelFacts:
 EVIDENCE_NAMES = (RESULT_NAME, "server.log", "metrics.txt", "server_info.json")
 
 
-def _check_out_dir(request: SmokeRequest) -> None:
+def check_out_dir(request: SmokeRequest) -> None:
     """Find out before the run that its result can be kept; a measurement must not end in a sentence about folders."""
     folder = request.out_dir
     if folder.exists() and not folder.is_dir():
@@ -176,7 +176,7 @@ def _check_out_dir(request: SmokeRequest) -> None:
 
 def prepare(request: SmokeRequest) -> SmokePlan:
     """Return the plan of a smoke on this machine. Raises `ProbeError` with a sentence and a remedy."""
-    _check_out_dir(request)
+    check_out_dir(request)
     if request.mode == "endpoint":
         url = request.endpoint_url or ""
         if not url.startswith(("http://", "https://")):
