@@ -30,6 +30,7 @@ _POSITIONS = (
     "n_ctx",
 )
 _EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
+_MTP = ("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_layers")
 _EXPERTS_PER_TOKEN = (
     "num_experts_per_tok",
     "experts_per_token",
@@ -44,7 +45,7 @@ class ModelFacts(BaseModel):
     """What a model's configuration states; None is what it does not state.
 
     `quantization` is the method's name as vLLM calls it (`fp8`, `modelopt`, `compressed-tensors`, …).
-    `source` is the file, with `~` for the user's home.
+    `mtp_layers` are layers that predict several tokens at once. `source` is the file, with `~` for the user's home.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -65,6 +66,7 @@ class ModelFacts(BaseModel):
     experts: int | None
     experts_per_token: int | None
     source: str
+    mtp_layers: int | None = None
 
 
 def read_model_folder(path: Path) -> ModelFacts:
@@ -101,6 +103,7 @@ def facts_of(configuration: ModelConfiguration) -> ModelFacts:
         or _word(whole, "torch_dtype"),
         is_moe=(experts or 0) > 1,
         experts=experts or None,
+        mtp_layers=configuration.count(*_MTP, least=0) or None,
         experts_per_token=configuration.count(*_EXPERTS_PER_TOKEN) if experts else None,
         source=source,
         **facts,
