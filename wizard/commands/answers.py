@@ -45,8 +45,12 @@ def _missing(files: list[Path], colleague: str | None) -> str:
     if colleague:
         theirs = [item for item in waiting if item.owner and item.owner.casefold() == colleague.casefold()]
         if not theirs:
-            say(f"Nothing is marked as waiting for {colleague}; the file holds everything that is open.")
-        waiting = tuple(theirs) or waiting
+            names = sorted({item.owner for item in waiting if item.owner})
+            raise UsageError(
+                f"Nothing waits for {colleague}.",
+                f"Name one of: {', '.join(names)}." if names else "No owner is named yet; leave out --for.",
+            )
+        waiting = tuple(theirs)
     say(f"{len(waiting)} answers are open.")
     tree: Tree = dict(gathered.tree)
     if colleague:
