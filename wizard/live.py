@@ -2,8 +2,11 @@
 
 import copy
 
+from probes.errors import ProbeError
 from probes.machine import Machine
+from probes.models import facts_of
 from wizard import tree
+from wizard.advice.filling import fill_strategies
 from wizard.answers import Answers
 from wizard.answers_file import Merged, problems_of, validate
 from wizard.defaults import fill
@@ -40,8 +43,10 @@ def answers_with(session: Session, key: str, raw: str) -> Answers:
 def live_sizing(answers: Answers, machine: Machine | None) -> ProposedSizing | None:
     """The sizing of these answers; None where they carry no model."""
     try:
-        command = launch(answers)
         configuration, weights = carried_configuration(answers)
-        return proposed_sizing(answers, command, machine, configuration, weights)
-    except SelwizError as error:
+        facts = facts_of(configuration) if configuration else None
+        models = [facts if model.carried_here else None for model in answers.engine.models]
+        answers, _ = fill_strategies(answers, {}, models, machine)  # as the document does, because switches follow
+        return proposed_sizing(answers, launch(answers), machine, configuration, weights)
+    except (SelwizError, ProbeError) as error:
         return ProposedSizing(model="the model", because=error.message)

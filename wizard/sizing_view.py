@@ -112,6 +112,8 @@ def _floors(sizing: Sizing, answers: Answers) -> list[str]:
 def _gib(size: int | None) -> str:
     if size is None:
         return "?"
+    if size >= 10_000 * _GIB:
+        return ">9,999"
     return f"{size / _GIB:,.1f}" if size < 1000 * _GIB else f"{size / _GIB:,.0f}"
 
 
