@@ -211,6 +211,7 @@ RULES = (
         ("block", "warn"),
         "vLLM 0.33.0, ModelConfig.verify_with_parallel_config and models/llama.py",
         tensor_parallel_divides_heads,
+        "Use a tensor parallel size that divides the heads; pipeline parallelism takes any number of GPUs.",
     ),
     Rule(
         "C4",
@@ -218,6 +219,7 @@ RULES = (
         ("block", "warn", "note"),
         "vLLM 0.33.0, world size in config/parallel.py",
         layout_fits_replica,
+        "Make the layout smaller, or give each replica more GPUs.",
     ),
     Rule(
         "C6",
@@ -225,6 +227,7 @@ RULES = (
         ("block",),
         "vLLM 0.33.0, config/model.py",
         longest_request_fits,
+        "Set the longest request between the length of a call and the model's limit.",
     ),
     Rule(
         "C7",
@@ -232,6 +235,7 @@ RULES = (
         ("block",),
         "the catalogue of strategies, for the version it was read from",
         adopted_is_switched_on,
+        "Set the switch of the strategy, or defer it.",
     ),
     Rule(
         "C8",
@@ -239,6 +243,7 @@ RULES = (
         ("block",),
         "the catalogue of strategies, for the version it was read from",
         rejected_is_switched_off,
+        "Set the off-switch of the strategy, or adopt it.",
     ),
     Rule(
         "C11",
@@ -246,5 +251,6 @@ RULES = (
         ("warn",),
         "MLCommons, MLPerf results messaging guidelines: like is compared with like",
         proposed_hardware_was_probed,
+        "Measure on the proposed hardware, or propose what was probed.",
     ),
 )
