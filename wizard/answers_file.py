@@ -234,7 +234,8 @@ def _reserved_names(merged: Merged) -> Iterator[Problem]:
     for name in given:
         if name not in known:
             key = f"engine.strategies.{name}"
-            yield Problem(key, _file_of(key, merged.origins), f"is not a known strategy{_nearest(name, known)}")
+            words = f"is not a known strategy{_nearest(name, known)}; known are {', '.join(known)}"
+            yield Problem(key, _file_of(key, merged.origins), words)
 
 
 def _secrets(merged: Merged) -> Iterator[Problem]:

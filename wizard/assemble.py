@@ -1,8 +1,8 @@
 """From what was gathered and measured to a selection with its findings."""
 
 import datetime
-from pathlib import PurePath
 
+from probes.machine import Machine
 from probes.recorded import without_home
 from probes.smoke.result import SmokeResult
 from wizard import __version__
@@ -12,7 +12,7 @@ from wizard.launch import launch
 from wizard.open_answers import open_answers
 from wizard.provenance import Origin
 from wizard.rules import check
-from wizard.selection import EvidenceFile, Selection, Tool
+from wizard.selection import EvidenceFile, Selection, Tool, answers_file
 
 #: Raised when the document's outline changes.
 TEMPLATE_VERSION = 1
@@ -32,9 +32,10 @@ def assemble(
         tool=Tool(version=__version__, template=TEMPLATE_VERSION, schema_version=SCHEMA_VERSION),
         prepared_on=prepared_on,
         answers=answers,
-        origins={key: _without_folder(origin) for key, origin in gathered.origins.items()},
+        origins=_origins(gathered),
         models=gathered.models,
-        machine=without_home(gathered.machine) if gathered.machine else None,
+        machine=_machine(gathered.machine, prepared_on),
+        measured_on=_machine(gathered.measured_on, prepared_on),
         launch=launch(answers),
         smoke=smoke,
         engine_line=engine_line(answers.budget.engine),
@@ -45,8 +46,24 @@ def assemble(
     return selection.model_copy(update={"findings": check(selection)})
 
 
-def _without_folder(origin: Origin) -> Origin:
-    """Keep the name of an answers file only: its folder is of no use elsewhere and may hold a person's name."""
-    if origin.layer != "answers":
-        return origin
-    return origin.model_copy(update={"detail": PurePath(origin.detail).name})
+def _origins(gathered: Gathered) -> dict[str, Origin]:
+    """The origins, each answer naming its file in the evidence.
+
+    The name that the file had here is of no use elsewhere, may hold a person's name, and would make the same answers
+    another selection.
+    """
+    names = {layer.name: answers_file(place) for place, layer in reversed(list(enumerate(gathered.layers)))}
+    return {
+        key: origin.model_copy(update={"detail": names[origin.detail]}) if origin.layer == "answers" else origin
+        for key, origin in gathered.origins.items()
+    }
+
+
+def _machine(machine: Machine | None, prepared_on: datetime.date) -> Machine | None:
+    """The machine as it may be handed on; one that will be bought was read at no moment: it has the document's day."""
+    if machine is None:
+        return None
+    if machine.planned:
+        midnight = datetime.datetime.combine(prepared_on, datetime.time(), datetime.UTC)
+        machine = machine.model_copy(update={"taken_at": midnight})
+    return without_home(machine)

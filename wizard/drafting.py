@@ -15,7 +15,7 @@ from wizard.document.render import render
 from wizard.document.write import Outputs, write_document
 from wizard.errors import SelwizError
 from wizard.gather import Gathered
-from wizard.selection import Selection, to_json
+from wizard.selection import Selection, answers_file, to_json
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def draft(gathered: Gathered, *, prepared_on: datetime.date, smoke: SmokeResult 
     Raises `SelwizError` if the text breaks one of the document's own invariants, which is a fault of this program.
     """
     selection = assemble(gathered, prepared_on=prepared_on, smoke=smoke)
-    evidence = collect(selection, render_answers(gathered.tree, comments=False, blanks=False), folder)
+    evidence = collect(selection, _answers_files(gathered), folder)
     selection = selection.model_copy(update={"evidence": evidence.rows})
     text = render(selection)
     private = Private(host_name=platform.node() or None, home=str(Path.home()), user=getpass.getuser())
@@ -48,3 +48,15 @@ def draft(gathered: Gathered, *, prepared_on: datetime.date, smoke: SmokeResult 
             + "; ".join(f"{violation.rule}: {violation.message}" for violation in broken)
         )
     return Draft(text, selection, dict(evidence.files))
+
+
+def _answers_files(gathered: Gathered) -> dict[str, str]:
+    """Each answers file by its name in the evidence, apart, so that every value keeps the colleague it came from."""
+    return {
+        answers_file(place): render_answers(
+            layer.tree if layer.author is None else layer.tree | {"answered_by": layer.author},
+            comments=False,
+            blanks=False,
+        )
+        for place, layer in enumerate(gathered.layers)
+    }

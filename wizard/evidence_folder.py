@@ -35,6 +35,13 @@ def read_evidence(folder: Path) -> Evidence:
     return Evidence(folder=folder, machine=machine, smoke=smoke)
 
 
+def measured_on(evidence: Evidence | None, machine: Machine | None) -> Machine | None:
+    """Return the machine of an earlier measurement where it is another one than `machine`, which will be bought."""
+    if evidence is None or evidence.smoke is None or machine is None or not machine.planned:
+        return None
+    return evidence.machine
+
+
 def machine_beside(evidence: Evidence | None, where: str | None) -> Machine | None:
     """Return the machine of an earlier run, unless `where` (`--machine`) names the one to propose.
 

@@ -8,25 +8,30 @@ from probes.machine import Machine
 from probes.models import ModelFacts, read_model_folder
 from wizard.answers import Answers, Model
 from wizard.answers_file import Layer, Tree, merge, read_layer, validate
-from wizard.catalogue.loader import model_facts
+from wizard.catalogue.loader import engine_id, model_facts
 from wizard.defaults import fill
 from wizard.errors import UsageError
+from wizard.flags import check_flags, typed_flags
 from wizard.machine import machine_at
+from wizard.paths import cache_dir
 from wizard.provenance import Origin
 
 
 @dataclass(frozen=True)
 class Gathered:
-    """The answers in force with their origins, the tree as it was typed, the machine, and the facts of the models.
+    """The answers in force with their origins, the files and their merged tree as typed, the machine, and the models.
 
-    `models` runs beside `answers.engine.models`; None where nothing is known of one.
+    `models` runs beside `answers.engine.models`; None where nothing is known of one. `measured_on` is the machine of an
+    earlier measurement where that is another one than `machine`, which will be bought.
     """
 
     answers: Answers
     origins: dict[str, Origin]
+    layers: tuple[Layer, ...]
     tree: Tree
     machine: Machine | None
     models: tuple[ModelFacts | None, ...]
+    measured_on: Machine | None = None
 
 
 def gather(
@@ -59,8 +64,11 @@ def gather_layers(
     if machine is None and (probe or where):
         machine = machine_at(where, vllm=vllm)
     answers, origins = fill(given, merged.origins, machine)
+    if answers.runtime.settings.extra_flags and engine_id(answers.runtime.product) == "vllm":
+        typed = tuple(typed_flags(answers.runtime.settings.extra_flags, "vllm"))
+        check_flags(typed, answers.runtime.version, machine, cache_dir() / "vllm")
     models = tuple(_facts(model) for model in answers.engine.models)
-    return Gathered(answers=answers, origins=origins, tree=merged.tree, machine=machine, models=models)
+    return Gathered(answers, origins, tuple(layers), merged.tree, machine, models)
 
 
 def _facts(model: Model) -> ModelFacts | None:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from wizard.answers import Answers
 from wizard.catalogue import Flag, Switch, engine_id, plain_settings, strategies
-from wizard.errors import UsageError
+from wizard.flags import EXTRA_FLAGS, typed_flags
 
 _WIDTH = 110
 #: What is printed for a model that is known only by its folder: no path of this machine enters the document.
@@ -23,17 +23,10 @@ _SECRETS = {"--api-key": "$VLLM_API_KEY", "--hf-token": "$HF_TOKEN"}
 _LOOPBACK = ("--host", "127.0.0.1"), ("--port", "8000")
 #: Hub access and usage statistics are on unless switched off (vLLM 0.33.0 usage/usage_lib.py).
 _QUIET = (("HF_HUB_OFFLINE", "1"), ("VLLM_NO_USAGE_STATS", "1"))
-#: Short spellings of flags (vLLM 0.33.0 vllm/engine/arg_utils.py).
-_SHORT = {
-    "-tp": "--tensor-parallel-size",
-    "-pp": "--pipeline-parallel-size",
-    "-dp": "--data-parallel-size",
-    "-q": "--quantization",
-}
 #: A branch, tag or commit; a remark in its place ("not pinned") is no revision and stays out of the command.
 _REVISION = re.compile(r"[\w.][\w./-]*")
-EXTRA_FLAGS = "runtime.settings.extra_flags"
 _LAYOUT = "runtime.layout."
+__all__ = ["EXTRA_FLAGS", "MODEL_DIR", "Launch", "Setting", "answer_at", "launch", "switch_of"]
 
 
 class Setting(BaseModel):
@@ -132,7 +125,7 @@ def launch(answers: Answers) -> Launch:
         model=(carried.name if carried else None) or MODEL_DIR,
         revision=carried.revision if carried else None,
         settings=(*settings.values(), *(_owned(setting, answers, runtime) for setting in typed)),
-        environment=_QUIET if runtime == "vllm" else (),
+        environment=(*(_QUIET if runtime == "vllm" else ()), *_variables(answers, runtime)),
         strategies=tuple(answered),
     )
 
@@ -163,7 +156,9 @@ def _from_answers(answers: Answers, runtime: str) -> Iterator[Setting]:
         for flag in switch.enable if switch else ():
             if flag.answer:
                 owner = strategy.id if strategy.id in answers.engine.strategies else None
-                flags[flag.answer] = (flag.flag, owner)
+                # One size may serve two strategies; it belongs to the one that was decided on.
+                if owner or not flags.get(flag.answer, (None, None))[1]:
+                    flags[flag.answer] = (flag.flag, owner)
     for key in keys:
         value = answer_at(answers, key) if key in flags else None
         # A size of 1 is the default everywhere and splits nothing.
@@ -175,59 +170,40 @@ def _from_answers(answers: Answers, runtime: str) -> Iterator[Setting]:
 
 def _switches(answers: Answers, runtime: str) -> Iterator[Setting]:
     """Yield the switches that the decisions ask for, in the order of the answers."""
-    for identifier, answer in answers.engine.strategies.items():
-        switch = switch_of(identifier, runtime)
-        if switch is None:
-            continue
-        wanted: tuple[Flag, ...] = ()
-        if answer.decision == "adopt":
-            wanted = switch.enable
-        elif answer.decision == "reject" and switch.default in ("on", "auto"):
-            wanted = switch.disable
-        for flag in wanted:
-            if flag.typed or flag.answer:
-                continue
-            if flag.with_answer and answer_at(answers, flag.with_answer) is None:
-                continue
+    for identifier, flag in _wanted(answers, runtime):
+        if not flag.variable:
             keys = (f"engine.strategies.{identifier}.decision",)
             yield Setting(flag=flag.flag, value=flag.value, strategy=identifier, source_keys=keys)
 
 
+def _variables(answers: Answers, runtime: str | None) -> Iterator[tuple[str, str]]:
+    """Yield the variables of the environment that the decisions ask for."""
+    for _, flag in _wanted(answers, runtime):
+        if flag.variable and flag.value is not None:
+            yield flag.flag, flag.value
+
+
+def _wanted(answers: Answers, runtime: str | None) -> Iterator[tuple[str, Flag]]:
+    for identifier, answer in answers.engine.strategies.items():
+        switch = switch_of(identifier, runtime)
+        wanted: tuple[Flag, ...] = ()
+        if switch is not None and answer.decision == "adopt":
+            wanted = switch.enable
+        elif switch is not None and answer.decision == "reject" and switch.default in ("on", "auto"):
+            wanted = switch.disable
+        for flag in wanted:
+            needless = flag.with_answer is not None and answer_at(answers, flag.with_answer) is None
+            if not (flag.typed or flag.answer or needless):
+                yield identifier, flag
+
+
 def _typed(texts: tuple[str, ...], runtime: str | None) -> Iterator[Setting]:
-    """Yield the further flags as a person typed them, split as a shell would."""
-    try:
-        words = [word for text in texts for word in shlex.split(text)]
-    except ValueError as error:
-        raise UsageError(f"{EXTRA_FLAGS} cannot be split into words: {error}.", "Close the quotes.") from None
-    groups: list[list[str]] = []
-    for word in words:
-        if _is_flag(word):
-            groups.append(list(_spelled(word, runtime)))
-        elif groups:
-            groups[-1].append(word)
-        else:
-            raise UsageError(f"{EXTRA_FLAGS} begins with {word!r}, which is no flag.", "Begin with a flag.")
-    for flag, *values in groups:
+    """Yield the further flags as a person typed them; what is secret is read from the environment."""
+    for flag, *values in typed_flags(texts, runtime):
         if flag in _SECRETS:
             values = [_SECRETS[flag]]
         first = values[0] if values else None
         yield Setting(flag=flag, value=first, more=tuple(values[1:]), source_keys=(EXTRA_FLAGS,))
-
-
-def _is_flag(word: str) -> bool:
-    return len(word) > 1 and word[0] == "-" and not (word[1].isdigit() or word[1] == ".")
-
-
-def _spelled(word: str, runtime: str | None) -> tuple[str, ...]:
-    """Split `--flag=value` and give the flag its usual spelling; dotted flags and `-O2` stay as they are."""
-    flag, equals, value = word.partition("=")
-    if "." in flag:
-        return (word,)
-    if flag.startswith("--"):
-        flag = flag.replace("_", "-")
-    elif runtime == "vllm":
-        flag = _SHORT.get(flag, flag)
-    return (flag, value) if equals else (flag,)
 
 
 def _owned(setting: Setting, answers: Answers, runtime: str | None) -> Setting:

@@ -80,8 +80,18 @@ def confidence_of(gpu: Gpu, reading: Reading[Any]) -> str | None:
         return reading.source.removeprefix(CATALOGUE)
     if reading.source != PLAN:
         return None
-    row = gpu_row(gpu.name.value, gpu.memory_total_bytes.value) or _row_called(gpu.name.value or "")
+    row = gpu_of(gpu)
     return row.confidence if row else None
+
+
+def gpu_of(gpu: Gpu) -> GpuRow | None:
+    """The catalogue's row of a GPU, by the name that NVML reports or the catalogue's own."""
+    return gpu_row(gpu.name.value, gpu.memory_total_bytes.value) or _row_called(gpu.name.value or "")
+
+
+def plan_of(machine: Machine) -> str:
+    """What `--machine` names a machine by that will be bought; `planned` gives the same machine of it again."""
+    return f"plan:{machine.gpus[0].name.value}x{len(machine.gpus)}"
 
 
 def planned(text: str) -> Machine:

@@ -31,6 +31,12 @@ def is_planned(machine: Machine) -> bool:
     return machine.planned
 
 
+def probed_machine(selection: Selection) -> Machine | None:
+    """The machine that was looked at: the run's own where there was one; None where it is one that will be bought."""
+    machine = selection.measured_on or selection.machine
+    return None if machine is None or machine.planned else machine
+
+
 def carried_model(selection: Selection) -> tuple[int, Model, ModelFacts | None] | None:
     """Return the model that this selection carries: its place in the answers, the answer and its facts."""
     for index, model in enumerate(selection.answers.engine.models):
@@ -64,8 +70,8 @@ def qualifier(selection: Selection) -> Qualifier | None:
 
 
 def _ran_on_proposed(selection: Selection, smoke: SmokeResult) -> bool:
-    machine, proposed = selection.machine, selection.answers.runtime.hardware.gpu
-    if machine is None or proposed is None or is_planned(machine) or smoke.runtime.build == "cpu":
+    machine, proposed = probed_machine(selection), selection.answers.runtime.hardware.gpu
+    if machine is None or proposed is None or smoke.runtime.build == "cpu":
         return False
     names = [gpu.name.value for gpu in usable_gpus(machine)]
     return bool(names) and all(name is not None and same_name(name, proposed) for name in names)

@@ -41,12 +41,18 @@ class EvidenceFile(BaseModel):
     command: str
 
 
+def answers_file(position: int) -> str:
+    """The name of an answers file in the evidence, by its place among those that were given, from 0."""
+    return f"answers-{position + 1}.toml" if position else "answers.toml"
+
+
 class Selection(BaseModel):
     """Everything the document is rendered from; nothing else goes into it.
 
     `answers` has defaults filled in; `origins` says for every key (`runtime.layout.tensor_parallel`,
     `engine.models[0].name`) where its value comes from. `models` runs beside `answers.engine.models`. `machine` and
-    `smoke` are None where nothing was probed or measured.
+    `smoke` are None where nothing was probed or measured; `measured_on` is None unless the run's machine is another one
+    than `machine`, which will be bought.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -59,6 +65,7 @@ class Selection(BaseModel):
     models: tuple[ModelFacts | None, ...] = ()
     machine: Machine | None = None
     launch: Launch
+    measured_on: Machine | None = None
     smoke: SmokeResult | None = None
     engine_line: EngineLine
     runtime_line: RuntimeLine

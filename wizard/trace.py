@@ -37,7 +37,8 @@ def realised(strategy: str, launch: Launch, facts: ModelFacts | None = None) -> 
     if off and (not enough or max(on) < max(off)):
         return Realised(False, "off_switch", _flags(launch, off), switch.version)
     if enough:
-        return Realised(True, "flags", _flags(launch, on), switch.version)
+        variables = tuple(flag.flag for flag in switch.enable if flag.variable)
+        return Realised(True, "flags", (*_flags(launch, on), *variables), switch.version)
     found = _flags(launch, on)
     if switch.default in ("on", "auto"):
         return Realised(True, "default", found, switch.version)
@@ -64,8 +65,8 @@ def _enabling(switch: Switch, launch: Launch) -> tuple[bool, list[int]]:
         for index, setting in enumerate(launch.settings)
         if setting.matches(flag) and launch.find(flag.flag) is setting
     }
-    needed = [flag.flag for flag in switch.enable if not flag.optional and flag.with_answer is None]
-    have = [flag in places for flag in needed]
+    needed = [flag for flag in switch.enable if not flag.optional and flag.with_answer is None]
+    have = [(flag.flag, flag.value) in launch.environment if flag.variable else flag.flag in places for flag in needed]
     enough = any(have) if switch.any else bool(have) and all(have)
     # A size or a format that is set explicitly switches it on, though the default may do so already.
     enough = enough or (switch.default == "value" and bool(places))

@@ -10,8 +10,33 @@ import pytest
 from pydantic import ValidationError
 
 from wizard.answers import Answers
-from wizard.catalogue import engine_id, engines, gpu_row, gpus, model_facts, plain_settings, strategies
-from wizard.catalogue.rows import EngineRow, Flag, GpuRow, ModelRow, PlainSetting, Strategy
+from wizard.catalogue import (
+    engine_id,
+    engines,
+    exclusions,
+    gpu_row,
+    gpus,
+    knobs,
+    migrations,
+    model_facts,
+    plain_settings,
+    strategies,
+)
+from wizard.catalogue import loader as catalogue_loader
+from wizard.catalogue.rows import (
+    EngineRow,
+    Exclusion,
+    Flag,
+    GpuRow,
+    Knob,
+    Migration,
+    ModelRow,
+    PlainSetting,
+    Strategy,
+)
+from wizard.catalogue.vllm import packaged_facts, packaged_versions
+from wizard.errors import UsageError
+from wizard.flags import base_name
 from wizard.launch import answer_at
 
 
@@ -24,9 +49,14 @@ def _rows(file: str, table: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("model", "file", "table", "field"),
     [
-        (Strategy, "strategies.toml", "strategies", "sources"),
-        (Strategy, "strategies.toml", "strategies", "read_on"),
-        (PlainSetting, "strategies.toml", "settings", "source"),
+        (Strategy, "strategies/memory.toml", "strategies", "sources"),
+        (Strategy, "strategies/memory.toml", "strategies", "read_on"),
+        (PlainSetting, "settings.toml", "settings", "source"),
+        (Knob, "knobs.toml", "knobs", "sources"),
+        (Knob, "knobs.toml", "knobs", "read_on"),
+        (Migration, "migration.toml", "migration", "sources"),
+        (Migration, "migration.toml", "migration", "read_on"),
+        (Exclusion, "exclusions.toml", "exclusions", "source"),
         (EngineRow, "engines.toml", "engines", "source"),
         (EngineRow, "engines.toml", "engines", "read_on"),
         (ModelRow, "models.toml", "models", "source"),
@@ -44,16 +74,105 @@ def test_a_row_without_source_or_date_is_refused(model: Any, file: str, table: s
 
 
 def test_a_switch_without_the_version_it_was_read_from_is_refused() -> None:
-    row = copy.deepcopy(_rows("strategies.toml", "strategies")[0])
+    row = copy.deepcopy(_rows("strategies/memory.toml", "strategies")[0])
     del row["switches"]["vllm"]["version"]
     with pytest.raises(ValidationError, match="version"):
         Strategy.model_validate(row)
 
 
-@pytest.mark.parametrize(("file", "table"), [("strategies.toml", "strategies"), ("engines.toml", "engines")])
+@pytest.mark.parametrize(
+    ("file", "table"), [("engines.toml", "engines"), ("knobs.toml", "knobs"), ("migration.toml", "migration")]
+)
 def test_ids_are_unique(file: str, table: str) -> None:
     ids = [row["id"] for row in _rows(file, table)]
     assert len(ids) == len(set(ids))
+
+
+def test_every_strategy_stands_once_and_in_the_file_of_its_group() -> None:
+    ids = [
+        (row["id"], row["group"], group)
+        for group in catalogue_loader.GROUPS
+        for row in _rows(f"strategies/{group}.toml", "strategies")
+    ]
+    assert ([name for name, *_ in ids], [name for name, own, group in ids if own != group]) == (list(strategies()), [])
+
+
+@pytest.mark.parametrize("identifier", ["nim", "dynamo", "llmd", "ollama"])
+def test_a_product_that_names_no_engine_needs_the_one_inside(identifier: str) -> None:
+    row = copy.deepcopy(next(row for row in _rows("engines.toml", "engines") if row["id"] == identifier))
+    del row["inner"]
+    row.pop("pins", None)
+    with pytest.raises(ValidationError, match="names no engine"):
+        EngineRow.model_validate(row)
+
+
+def test_every_engine_inside_is_a_row_of_its_own() -> None:
+    assert {inner for row in engines().values() for inner in row.inner} <= set(engines())
+
+
+def test_a_row_edited_to_nonsense_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogue_loader, "_read", lambda _: {"engines": [{"id": "x", "role": "toy"}]})
+    catalogue_loader.engines.cache_clear()
+    with pytest.raises(UsageError, match=r"engines\.toml holds a row that cannot be used: 0 name"):
+        engines()
+    catalogue_loader.engines.cache_clear()
+
+
+def test_every_knob_says_what_it_means_in_three_engines() -> None:
+    assert {name: set(row.meaning) for name, row in knobs().items()} == {
+        name: {"vllm", "sglang", "trtllm"} for name in knobs()
+    }
+
+
+def test_work_of_a_migration_stands_in_the_line_that_pays() -> None:
+    row = copy.deepcopy(_rows("migration.toml", "migration")[0])
+    with pytest.raises(ValidationError, match="other line"):
+        Migration.model_validate({**row, "items": ["R1"]})
+
+
+def test_a_change_in_either_direction_touches_both_lines() -> None:
+    assert {(row.change, row.line) for row in migrations().values()} == {
+        (change, line) for change in ("engine", "hardware") for line in ("E", "R")
+    }
+
+
+def _unknown(version: str, names: set[str]) -> set[str]:
+    facts = packaged_facts(version)
+    assert facts is not None
+    plain = {base_name(name) for name in names}
+    return plain - set(facts.by_name)
+
+
+def _vllm_flags() -> set[str]:
+    found = {name for pair in exclusions() for name in pair.flags}
+    found |= {row.flags["vllm"] for row in plain_settings() if "vllm" in row.flags}
+    for strategy in strategies().values():
+        switch = strategy.switches["vllm"]
+        found |= {flag.flag for flag in (*switch.enable, *switch.disable) if not flag.variable}
+        found |= set(switch.disabled_by)
+    return found
+
+
+@pytest.mark.parametrize("version", packaged_versions())
+def test_every_vllm_flag_of_the_catalogue_is_one_of_the_packaged_version(version: str) -> None:
+    assert _unknown(version, _vllm_flags()) == set()
+
+
+def test_the_packaged_answers_say_what_was_asked_where() -> None:
+    said = {version: packaged_facts(version) for version in packaged_versions()}
+    assert {version: (f.version, bool(f.read_from), f.problems) for version, f in said.items() if f} == {
+        "0.33.0": ("0.33.0", True, {}),
+        "0.32.0": ("0.32.0", True, {}),
+    }
+
+
+@pytest.mark.parametrize(
+    ("method", "capability"), [("fp8", "7.5"), ("compressed-tensors", "7.0"), ("fp_quant", "10.0"), ("no such", None)]
+)
+def test_the_least_capability_of_a_weight_format(method: str, capability: str | None) -> None:
+    facts = packaged_facts("0.33.0")
+    assert facts is not None
+    assert facts.min_capability(method) == capability
 
 
 def _flags() -> Iterator[Flag]:

@@ -126,26 +126,6 @@ def test_a_finding_has_the_keys_of_the_contract(tmp_path: Path, capsys: pytest.C
     assert set(finding) == {"rule", "severity", "message", "where", "remedy"}
 
 
-def test_the_same_inputs_give_the_same_bytes(example: Path, tmp_path: Path) -> None:
-    machine = tmp_path / "evidence"
-    run(["propose", "--answers", str(example), "-o", str(tmp_path / "first.md")])
-    (tmp_path / "first.evidence").rename(machine)
-    texts = []
-    for name in ("a.md", "b.md"):
-        run(["propose", "--answers", str(example), "--evidence", str(machine), "-o", str(tmp_path / name)])
-        texts.append((tmp_path / name).read_bytes())
-    assert texts[0] == texts[1]
-
-
-def test_the_answers_in_the_evidence_give_the_same_decision(example: Path, tmp_path: Path) -> None:
-    run(["propose", "--answers", str(example), "-o", str(tmp_path / "a.md")])
-    kept = str(tmp_path / "a.evidence" / "answers.toml")
-    evidence = str(tmp_path / "a.evidence")
-    run(["propose", "--answers", kept, "--evidence", evidence, "-o", str(tmp_path / "b.md")])
-    first, second = ((tmp_path / name).read_text().split("## Decision in brief")[1] for name in ("a.md", "b.md"))
-    assert first == second
-
-
 def test_an_evidence_folder_that_is_not_one_is_2(example: Path, tmp_path: Path) -> None:
     assert run(["propose", "--answers", str(example), "--evidence", str(tmp_path), "--dry-run"]) == 2
 

@@ -182,19 +182,22 @@ def test_files_get_the_mode_that_the_user_asked_for(tmp_path: Path) -> None:
 
 
 def test_every_evidence_row_has_the_hash_of_its_file() -> None:
-    evidence = collect(full(), "[project]\n")
+    evidence = collect(full(), {"answers.toml": "[project]\n"})
     assert [row.sha256 for row in evidence.rows] == [
         hashlib.sha256(evidence.files[row.file]).hexdigest() for row in evidence.rows
     ]
 
 
 def test_evidence_without_machine_and_run_is_answers_and_catalogue() -> None:
-    assert [row.file for row in collect(almost_empty(), "").rows] == ["answers.toml", "catalogue.json"]
+    assert [row.file for row in collect(almost_empty(), {"answers.toml": ""}).rows] == [
+        "answers.toml",
+        "catalogue.json",
+    ]
 
 
 def test_the_machine_of_the_evidence_can_be_read_again() -> None:
     made = full()
-    assert Machine.model_validate_json(collect(made, "").files["machine.json"]) == made.machine
+    assert Machine.model_validate_json(collect(made, {}).files["machine.json"]) == made.machine
 
 
 def _smoke_folder(folder: Path) -> Path:
@@ -204,7 +207,7 @@ def _smoke_folder(folder: Path) -> Path:
 
 
 def test_the_files_of_a_run_are_taken_and_no_others(tmp_path: Path) -> None:
-    files = collect(full(), "", _smoke_folder(tmp_path)).files
+    files = collect(full(), {"answers.toml": ""}, _smoke_folder(tmp_path)).files
     assert sorted(files) == [
         "answers.toml",
         "bench-1.json",
@@ -217,14 +220,24 @@ def test_the_files_of_a_run_are_taken_and_no_others(tmp_path: Path) -> None:
 
 
 def test_a_machine_file_that_is_there_stays_as_it_is(tmp_path: Path) -> None:
-    (tmp_path / "machine.json").write_bytes(b"as it was written\n")
-    assert collect(full(), "", tmp_path).files["machine.json"] == b"as it was written\n"
+    made = full()
+    assert made.machine is not None
+    there = made.machine.model_dump_json().encode()
+    (tmp_path / "machine.json").write_bytes(there)
+    assert collect(made, {}, tmp_path).files["machine.json"] == there
+
+
+def test_the_file_of_another_machine_is_not_taken_for_this_one(tmp_path: Path) -> None:
+    made = full()
+    assert made.machine is not None
+    (tmp_path / "machine.json").write_text(made.machine.model_copy(update={"gpus": ()}).model_dump_json())
+    assert Machine.model_validate_json(collect(made, {}, tmp_path).files["machine.json"]) == made.machine
 
 
 def test_the_catalogue_extract_names_a_source_for_every_strategy() -> None:
-    extract: dict[str, Any] = json.loads(collect(full(), "").files["catalogue.json"])
+    extract: dict[str, Any] = json.loads(collect(full(), {}).files["catalogue.json"])
     assert all(strategy["sources"] for strategy in extract["strategies"])
 
 
 def test_evidence_ids_count_up() -> None:
-    assert [row.id for row in collect(full(), "").rows] == ["EV-1", "EV-2", "EV-3"]
+    assert [row.id for row in collect(full(), {"answers.toml": ""}).rows] == ["EV-1", "EV-2", "EV-3"]

@@ -6,42 +6,84 @@ import tomllib
 from collections.abc import Mapping
 from importlib.resources import files
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar, get_args
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from probes.models import ModelFacts, facts_of
 from wizard.catalogue.configurations import known_configuration
-from wizard.catalogue.rows import EngineRow, GpuRow, ModelRow, PlainSetting, Strategy
+from wizard.catalogue.rows import (
+    EngineRow,
+    Exclusion,
+    GpuRow,
+    Group,
+    Knob,
+    Migration,
+    ModelRow,
+    PlainSetting,
+    Strategy,
+)
+from wizard.errors import UsageError
+
+_Shape = TypeVar("_Shape")
+_MEND = "Put the file back as it was installed, or mend the row."
+
+
+GROUPS: tuple[Group, ...] = get_args(Group)
 
 
 def _read(name: str) -> dict[str, Any]:
     return tomllib.loads((files("wizard.catalogue") / name).read_text(encoding="utf-8"))
 
 
-@functools.cache
-def _strategy_file() -> dict[str, Any]:
-    return _read("strategies.toml")
+def _rows(shape: type[_Shape], file: str, table: str) -> tuple[_Shape, ...]:
+    """The rows of one file; raises `UsageError` with file, row and field where a row was edited to nonsense."""
+    try:
+        return TypeAdapter(tuple[shape, ...]).validate_python(_read(file)[table])  # type: ignore[valid-type]
+    except (tomllib.TOMLDecodeError, KeyError) as error:
+        raise UsageError(f"The catalogue file {file} cannot be read: {error}.", _MEND) from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = " ".join(str(part) for part in first["loc"])
+        message = f"The catalogue file {file} holds a row that cannot be used: {place}: {first['msg']}."
+        raise UsageError(message, _MEND) from None
 
 
 @functools.cache
 def strategies() -> Mapping[str, Strategy]:
     """Return every strategy by its id, in the order of the six groups."""
-    rows = TypeAdapter(tuple[Strategy, ...]).validate_python(_strategy_file()["strategies"])
+    rows = [row for group in GROUPS for row in _rows(Strategy, f"strategies/{group}.toml", "strategies")]
     return MappingProxyType({row.id: row for row in rows})
 
 
 @functools.cache
 def plain_settings() -> tuple[PlainSetting, ...]:
     """Return the flags of answers that serve no strategy."""
-    return TypeAdapter(tuple[PlainSetting, ...]).validate_python(_strategy_file()["settings"])
+    return _rows(PlainSetting, "settings.toml", "settings")
 
 
 @functools.cache
 def engines() -> Mapping[str, EngineRow]:
     """Return every engine and product by its id."""
-    rows = TypeAdapter(tuple[EngineRow, ...]).validate_python(_read("engines.toml")["engines"])
-    return MappingProxyType({row.id: row for row in rows})
+    return MappingProxyType({row.id: row for row in _rows(EngineRow, "engines.toml", "engines")})
+
+
+@functools.cache
+def knobs() -> Mapping[str, Knob]:
+    """Return the settings that look alike in every engine, by their id."""
+    return MappingProxyType({row.id: row for row in _rows(Knob, "knobs.toml", "knobs")})
+
+
+@functools.cache
+def migrations() -> Mapping[str, Migration]:
+    """Return the work that a change of engine or hardware brings, by its id."""
+    return MappingProxyType({row.id: row for row in _rows(Migration, "migration.toml", "migration")})
+
+
+@functools.cache
+def exclusions() -> tuple[Exclusion, ...]:
+    """Return the pairs of vLLM flags of which one may be given."""
+    return _rows(Exclusion, "exclusions.toml", "exclusions")
 
 
 def engine_id(name: str | None) -> str | None:
@@ -56,7 +98,7 @@ def engine_id(name: str | None) -> str | None:
 
 @functools.cache
 def _models() -> Mapping[str, ModelRow]:
-    rows = TypeAdapter(tuple[ModelRow, ...]).validate_python(_read("models.toml")["models"])
+    rows = _rows(ModelRow, "models.toml", "models")
     return {name.casefold(): row for row in rows for name in (row.name, *row.aliases)}
 
 
@@ -73,7 +115,7 @@ def model_facts(name: str | None) -> ModelFacts | None:
 @functools.cache
 def gpus() -> tuple[GpuRow, ...]:
     """Return every GPU, the older ones first."""
-    return TypeAdapter(tuple[GpuRow, ...]).validate_python(_read("gpus.toml")["gpus"])
+    return _rows(GpuRow, "gpus.toml", "gpus")
 
 
 def gpu_row(nvml_name: str | None, memory_total_bytes: int | None = None) -> GpuRow | None:

@@ -9,6 +9,28 @@ Group = Literal["operator", "memory", "scheduling", "speculative", "parallelism"
 #: What the runtime does unless told otherwise: `auto` means that it decides and normally switches it on,
 #: `value` that the strategy has a size or a format instead of a switch.
 DefaultState = Literal["on", "off", "auto", "value"]
+#: What a strategy may need of model, machine or workload; `by_hand` is what selwiz cannot see.
+NeedKind = Literal[
+    "gpu",
+    "compute_capability",
+    "nvlink",
+    "gpus_per_replica",
+    "instances",
+    "host_memory",
+    "cpu_cores",
+    "concurrency",
+    "mixture_of_experts",
+    "quantized_checkpoint",
+    "native_format",
+    "cache_kernel",
+    "decoder",
+    "heads_divide",
+    "mtp_layers",
+    "shared_prefix",
+    "one_tenant",
+    "parser",
+    "by_hand",
+]
 Words = Annotated[str, Field(min_length=1)]
 
 
@@ -22,7 +44,7 @@ class Flag(_Row):
     `value` is fixed; `answer` is the key of the answer that gives the value; `with_answer` the key of an
     answer without which the flag is not written; `typed` flags are only ever written by a person. `off` are
     values that leave the strategy off, `contains` words of which a typed value holds one. An `optional`
-    flag tunes what is on already.
+    flag tunes what is on already. A `variable` is one of the environment and no flag.
     """
 
     flag: Words
@@ -33,6 +55,15 @@ class Flag(_Row):
     optional: bool = False
     off: tuple[str, ...] = ()
     contains: tuple[str, ...] = ()
+    variable: bool = False
+
+
+class Need(_Row):
+    """One thing that a strategy needs, in words; `at_least` is the least value where the kind is a number."""
+
+    kind: NeedKind
+    what: Words
+    at_least: str | None = None
 
 
 class Switch(_Row):
@@ -70,6 +101,7 @@ class Strategy(_Row):
     requires: Words
     sources: Annotated[tuple[Words, ...], Field(min_length=1)]
     read_on: datetime.date
+    needs: tuple[Need, ...] = ()
     switches: Annotated[dict[str, Switch], Field(min_length=1)]
 
 
@@ -83,17 +115,89 @@ class PlainSetting(_Row):
 
 
 class EngineRow(_Row):
-    """An engine design, or a product around one. `released` is a year, or year and month."""
+    """An engine design, a product around one, an orchestrator above one, or a library.
+
+    `released` is a year, or year and month. `inner` are the ids of the engines that may be inside: the name of a
+    packaged product or an orchestrator says none, so a decision names one, and `pins` the versions it was made with.
+    Empty `vendors`, `weight_formats` and `interfaces` mean that they were not read. `min_compute_capability` is
+    NVIDIA's.
+    """
 
     id: Words
     name: Words
     aliases: Annotated[tuple[Words, ...], Field(min_length=1)]
-    role: Literal["engine", "orchestrator", "packaged product"]
+    role: Literal["engine", "orchestrator", "packaged product", "library"]
     licence: Words
     licence_kind: Literal["open-source", "commercial"]
     release: Words
     released: Words
+    maintenance: Literal["active", "young", "low activity", "maintenance mode", "dormant"]
+    vendors: tuple[Words, ...] = ()
     min_compute_capability: str | None = None
+    weight_formats: tuple[Words, ...] = ()
+    interfaces: tuple[Words, ...] = ()
+    metrics: str | None = None
+    governance: str | None = None
+    inner: tuple[Words, ...] = ()
+    pins: dict[str, str] = Field(default_factory=dict)
+    note: str | None = None
+    source: Words
+    read_on: datetime.date
+
+    @model_validator(mode="after")
+    def _names_what_is_inside(self) -> "EngineRow":
+        if self.role in ("orchestrator", "packaged product") and not self.inner:
+            raise ValueError("inner is required: the name of this product names no engine")
+        if not set(self.pins) <= set(self.inner):
+            raise ValueError("pins names an engine that is not inside")
+        return self
+
+    @property
+    def needs_inner(self) -> bool:
+        """Whether a decision for it must also name the engine inside and its version."""
+        return self.role in ("orchestrator", "packaged product")
+
+
+class Knob(_Row):
+    """A setting that looks alike in every engine and is not: what it means in each, and what a copy breaks."""
+
+    id: Words
+    name: Words
+    meaning: Annotated[dict[str, Words], Field(min_length=1)]
+    trap: Words
+    sources: Annotated[tuple[Words, ...], Field(min_length=1)]
+    read_on: datetime.date
+
+
+class Migration(_Row):
+    """One piece of work that a change of engine or hardware brings.
+
+    `line` is the budget line that pays by the keep-test, `items` are the ids of that line in which it usually stands.
+    """
+
+    id: Words
+    change: Literal["engine", "hardware"]
+    line: Literal["E", "R"]
+    name: Words
+    what: Words
+    evidence: Words
+    kind: Literal["one-time", "recurring", "risk"]
+    items: tuple[Words, ...] = ()
+    sources: Annotated[tuple[Words, ...], Field(min_length=1)]
+    read_on: datetime.date
+
+    @model_validator(mode="after")
+    def _items_are_of_the_line(self) -> "Migration":
+        if any(not item.startswith(self.line) for item in self.items):
+            raise ValueError("items holds an item of the other line")
+        return self
+
+
+class Exclusion(_Row):
+    """Two flags of vLLM of which one may be given; with `key`, only where the JSON of the second one holds it."""
+
+    flags: tuple[Words, Words]
+    key: str | None = None
     source: Words
     read_on: datetime.date
 

@@ -2,10 +2,11 @@
 
 import argparse
 import datetime
+from dataclasses import replace
 
 from wizard.assemble import assemble
 from wizard.console import put_json, put_lines
-from wizard.evidence_folder import machine_beside, read_evidence
+from wizard.evidence_folder import machine_beside, measured_on, read_evidence
 from wizard.exit_codes import ExitCode
 from wizard.gather import gather
 
@@ -15,6 +16,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     evidence = read_evidence(arguments.evidence) if arguments.evidence else None
     machine = machine_beside(evidence, arguments.machine)
     gathered = gather(arguments.answers, machine=machine, where=arguments.machine)
+    gathered = replace(gathered, measured_on=measured_on(evidence, gathered.machine))
     today = datetime.datetime.now(datetime.UTC).date()
     selection = assemble(gathered, prepared_on=today, smoke=evidence.smoke if evidence else None)
     findings = selection.findings

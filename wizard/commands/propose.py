@@ -4,6 +4,7 @@ import argparse
 import datetime
 import tempfile
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from probes.smoke.result import SmokeResult
@@ -11,7 +12,7 @@ from wizard.console import put, say
 from wizard.document.write import outputs, require_writable
 from wizard.drafting import draft
 from wizard.errors import UsageError
-from wizard.evidence_folder import Evidence, machine_beside, read_evidence
+from wizard.evidence_folder import Evidence, machine_beside, measured_on, read_evidence
 from wizard.exit_codes import ExitCode, first_of
 from wizard.gather import Gathered, gather
 from wizard.paths import state_dir
@@ -61,7 +62,7 @@ def _gather(arguments: argparse.Namespace, given: Evidence | None) -> Gathered:
     gathered = gather(arguments.answers, machine=machine, probe=probe, where=arguments.machine)
     if not gathered.answers.project.title:
         raise UsageError("project.title is not given, and a document needs a title.", "Add it to the answers.")
-    return gathered
+    return replace(gathered, measured_on=measured_on(given, gathered.machine))
 
 
 def _smoke(arguments: argparse.Namespace, gathered: Gathered, folder: Path) -> SmokeResult:

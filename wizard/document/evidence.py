@@ -8,14 +8,18 @@ import datetime
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from probes.machine import Machine
+from probes.recorded import without_home
 from probes.smoke.result import SmokeResult
 from wizard.catalogue import engine_id, engines, model_facts, strategies
 from wizard.document import formats
 from wizard.errors import UsageError
+from wizard.machine import gpu_of
+from wizard.proof import probed_machine
 from wizard.selection import EvidenceFile, Selection
 
 #: What a smoke leaves that belongs to the evidence: what it is, and the command that made it. Nothing else in the
@@ -29,7 +33,7 @@ _SMOKE_FILES: tuple[tuple[str, str, str], ...] = (
     (r"bench-[\w.-]+\.json", "Single requests of a run", "CMD-3"),
     (r"load-[\w.-]+\.log", "Log of the load tool", "CMD-3"),
 )
-MACHINE, ANSWERS, CATALOGUE = "machine.json", "answers.toml", "catalogue.json"
+MACHINE, CATALOGUE = "machine.json", "catalogue.json"
 
 
 class Evidence(NamedTuple):
@@ -47,17 +51,19 @@ class _Made(NamedTuple):
     command: str
 
 
-def collect(selection: Selection, answers_toml: str, folder: Path | None = None) -> Evidence:
+def collect(selection: Selection, answers: Mapping[str, str], folder: Path | None = None) -> Evidence:
     """Return the evidence of a selection: machine, answers, the files of its smoke in `folder`, and the catalogue.
 
-    A file of the smoke that is not there is left out: its row would name a hash of nothing. Raises `UsageError` if one
-    cannot be read.
+    `answers` are the texts of the answers files by their names. A machine that will be bought is in no file: its
+    figures are the catalogue's. A file of the smoke that is not there is left out: its row would name a hash of
+    nothing. Raises `UsageError` if one cannot be read.
     """
     day = selection.prepared_on.isoformat()
     made = []
-    if selection.machine is not None:
-        made.append(_machine(selection.machine, folder))
-    made.append(_Made("Answers", ANSWERS, answers_toml.encode(), day, "CMD-4"))
+    probed = probed_machine(selection)
+    if probed is not None:
+        made.append(_machine(probed, folder))
+    made += [_Made("Answers", name, text.encode(), day, "CMD-4") for name, text in answers.items()]
     if folder is not None and selection.smoke is not None:
         made += _smoke_files(folder, selection.smoke)
     made.append(_Made("Catalogue extract", CATALOGUE, catalogue_extract(selection), day, "CMD-4"))
@@ -76,11 +82,20 @@ def collect(selection: Selection, answers_toml: str, folder: Path | None = None)
 
 
 def _machine(machine: Machine, folder: Path | None) -> _Made:
-    """The machine as the folder holds it, so that a file that is there stays as it is; else as it was probed."""
+    """The machine as it was probed, or as the folder holds it, so that a file that is there stays as it is."""
     taken = formats.utc(machine.taken_at.astimezone(datetime.UTC).isoformat())
+    data = machine_file(machine)
     held = None if folder is None else folder / MACHINE
-    data = _read(held) if held is not None and held.is_file() else machine_file(machine)
+    if held is not None and held.is_file() and _is_file_of(machine, there := _read(held)):
+        data = there
     return _Made("Machine as probed", MACHINE, data, taken, "CMD-1")
+
+
+def _is_file_of(machine: Machine, data: bytes) -> bool:
+    try:
+        return without_home(Machine.model_validate_json(data)) == machine
+    except ValueError:
+        return False
 
 
 def machine_file(machine: Machine) -> bytes:
@@ -114,7 +129,9 @@ def catalogue_extract(selection: Selection) -> bytes:
     names = (answers.engine.chosen, answers.runtime.product, *(option.name for option in answers.engine.options))
     used = sorted({found for name in names if (found := engine_id(name)) is not None})
     known = strategies()
+    planned = selection.machine.gpus[:1] if selection.machine is not None and selection.machine.planned else ()
     extract = {
+        "gpus": [row.model_dump(mode="json") for gpu in planned if (row := gpu_of(gpu)) is not None],
         "engines": [engines()[name].model_dump(mode="json") for name in used],
         "strategies": [known[name].model_dump(mode="json") for name in selection.launch.strategies if name in known],
         "models": [

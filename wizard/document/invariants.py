@@ -47,6 +47,7 @@ _WITHOUT_SOURCE: frozenset[tuple[str, ...]] = frozenset(
         ("Rule", "Severity"),
         ("Criterion", "Weight"),
         ("Item", "Found"),
+        ("Item", "Planned"),
         ("Runtime option", "Rejected because"),
         ("Metric", "n"),
         ("Term", "Predicted"),

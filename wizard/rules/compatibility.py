@@ -3,7 +3,7 @@
 from wizard.catalogue import engines, strategies
 from wizard.finding import Finding, Severity
 from wizard.launch import EXTRA_FLAGS, answer_at, switch_of
-from wizard.proof import carried_model, is_planned, same_name, usable_gpus
+from wizard.proof import carried_model, is_planned, probed_machine, same_name, usable_gpus
 from wizard.rules.rule import Rule, finding, listed, number
 from wizard.selection import Selection
 from wizard.trace import Realised, realised
@@ -188,8 +188,8 @@ def _origin(selection: Selection, seen: Realised) -> str:
 def proposed_hardware_was_probed(selection: Selection) -> list[Finding]:
     """C11: the machine that was probed and measured has the GPU that is proposed."""
     # MLPerf results messaging: a figure belongs to the system it was measured on, and to no other.
-    machine, proposed = selection.machine, selection.answers.runtime.hardware.gpu
-    if machine is None or proposed is None or is_planned(machine):
+    machine, proposed = probed_machine(selection), selection.answers.runtime.hardware.gpu
+    if machine is None or proposed is None:
         return []
     names = sorted({gpu.name.value for gpu in usable_gpus(machine) if gpu.name.value is not None})
     if not names and (selection.smoke is None or usable_gpus(machine)):

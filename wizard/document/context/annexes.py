@@ -7,7 +7,9 @@ from probes.smoke.traces import HASH_SEED
 from wizard.document import formats
 from wizard.document.context.common import Context
 from wizard.document.markdown import CELL_LIMIT, Table
-from wizard.selection import Selection
+from wizard.machine import plan_of
+from wizard.proof import probed_machine
+from wizard.selection import Selection, answers_file
 
 
 def annexes(selection: Selection) -> Context:
@@ -37,9 +39,11 @@ def _excluded(selection: Selection) -> str:
 def commands(selection: Selection) -> str:
     """The commands that lead to the same document, each with the id that the evidence names."""
     smoke = selection.smoke
+    files = [row.file for row in selection.evidence if row.what == "Answers"] or [answers_file(0)]
+    answers = " ".join(f"--answers EVIDENCE/{file}" for file in files)
     lines = [
         "CMD-1  selwiz probe --json > machine.json"
-        if selection.machine is not None
+        if probed_machine(selection) is not None
         else "CMD-1  no machine was probed",
     ]
     if smoke is None:
@@ -49,15 +53,22 @@ def commands(selection: Selection) -> str:
         started = smoke.runtime.command
         lines.append(f"CMD-2  {shown(started) if started else 'the endpoint was already running'}")
         search = " --search" if any(p.kind == "search" for p in smoke.points) else ""
-        lines.append(
-            f"CMD-3  selwiz smoke --answers EVIDENCE/answers.toml --mode {smoke.mode}{search} --yes --out EVIDENCE"
-        )
+        lines.append(f"CMD-3  selwiz smoke {answers} --mode {smoke.mode}{search} --yes --out EVIDENCE")
         lines.append(f"       load: PYTHONHASHSEED={HASH_SEED} {shown(smoke.load.command)}")
     lines.append(
-        "CMD-4  selwiz propose --answers EVIDENCE/answers.toml --evidence EVIDENCE --no-smoke "
+        f"CMD-4  selwiz propose {answers}{_machine_options(selection)} --no-smoke "
         f"--date {selection.prepared_on.isoformat()} -o NAME.md"
     )
     return "\n".join(lines)
+
+
+def _machine_options(selection: Selection) -> str:
+    """Where the document's readings come from: the evidence, a plan, or both where a plan stands beside a run."""
+    machine = selection.machine
+    evidence = " --evidence EVIDENCE" if probed_machine(selection) is not None or selection.smoke is not None else ""
+    if machine is None or not machine.planned:
+        return evidence
+    return f"{evidence} --machine {shlex.quote(plan_of(machine))}"
 
 
 #: Flags whose value is a secret.

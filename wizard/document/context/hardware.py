@@ -11,7 +11,7 @@ from wizard.document import formats
 from wizard.document.context.common import Context, machine_kind, said, source, sources
 from wizard.document.markdown import NOT_GIVEN, Table
 from wizard.machine import confidence_of
-from wizard.proof import gpus_in_all, same_name
+from wizard.proof import gpus_in_all, same_name, usable_gpus
 from wizard.selection import Selection
 
 #: Why a reading is absent, in words.
@@ -44,7 +44,8 @@ def hardware(selection: Selection) -> Context:
             selection,
             *(f"runtime.hardware.{name}" for name in ("gpu", "gpus_per_replica", "driver", "interconnect")),
         ),
-        "probed": machine is not None,
+        "heading": _heading(machine),
+        "measured_on": _measured_on(selection),
         "hardware": _table(selection),
         "problems": [problem.message for problem in machine.problems] if machine else [],
         "unusable": _unusable(machine),
@@ -127,7 +128,22 @@ def _table(selection: Selection) -> Table:
             _link_difference(selection, links),
         ),
     ]
-    return Table(("Item", "Found", "Proposed", "Difference"), tuple(rows))
+    return Table(("Item", _heading(machine), "Proposed", "Difference"), tuple(rows))
+
+
+def _heading(machine: Machine | None) -> str:
+    """A machine that will be bought was not found anywhere."""
+    return "Planned" if machine is not None and machine.planned else "Found"
+
+
+def _measured_on(selection: Selection) -> str | None:
+    """The machine of the run, where it is not the one of the table."""
+    machine = selection.measured_on
+    if machine is None:
+        return None
+    gpus = _each(usable_gpus(machine), lambda gpu: _read(gpu.name))
+    count = formats.counted(len(usable_gpus(machine)), "usable GPU")
+    return f"another machine, with {count}{f': {gpus}' if usable_gpus(machine) else ''}"
 
 
 def _memory(size_bytes: int) -> str:

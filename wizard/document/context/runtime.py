@@ -5,6 +5,7 @@ from wizard.document.context import strategies
 from wizard.document.context.common import Context, Row, answer, facts, ids, row, said, source, sources
 from wizard.document.context.measurement import capacity_run, not_usable
 from wizard.document.markdown import NOT_GIVEN, Table
+from wizard.proof import probed_machine
 from wizard.selection import Selection
 
 
@@ -35,8 +36,9 @@ def runtime(selection: Selection) -> Context:
 
 def _products(selection: Selection) -> Table:
     rows = []
-    if selection.machine is not None:
-        for found in selection.machine.runtimes:
+    machine = probed_machine(selection)
+    if machine is not None:
+        for found in machine.runtimes:
             build = f"{found.build} build" + (f", CUDA {found.cuda_major}" if found.cuda_major else "")
             rows.append(
                 (
