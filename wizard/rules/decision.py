@@ -6,6 +6,7 @@ from decimal import Decimal
 
 from wizard.answers import Answers
 from wizard.answers.engine import EngineOption
+from wizard.answers.governance import Assumption, OpenQuestion, Risk
 from wizard.finding import Finding
 from wizard.proof import carried_model
 from wizard.rules.governance import chosen_option
@@ -19,7 +20,9 @@ _GREATEST_WEIGHT = 40
 #: NVML gives GeForce and TITAN cards names that begin so.
 _CONSUMER = re.compile(r"(?:NVIDIA )?(?:GeForce|TITAN)\b", re.IGNORECASE)
 _NOBODY = re.compile(r"none|nobody|no one|open|unknown|tbd|to be decided|not yet.*|\?", re.IGNORECASE)
-_NOT_REVIEWED = re.compile(r"no|none|not (?:yet )?(?:reviewed|done)|open|pending|unknown|to be (?:done|reviewed).*", re.IGNORECASE)
+_NOT_REVIEWED = re.compile(
+    r"no|none|not (?:yet )?(?:reviewed|done)|open|pending|unknown|to be (?:done|reviewed).*", re.IGNORECASE
+)
 _NO_LICENCE = re.compile(r"unknown|none|no|open|not known|tbd|\?", re.IGNORECASE)
 
 
@@ -152,7 +155,8 @@ def every_model_is_carried(selection: Selection) -> list[Finding]:
             message = f"{name} is carried by no selection."
             found.append(finding("G8", "warn", message, key, "Name the selection that carries it, or make one."))
         elif model.carried_here and carried is not None and index != carried[0]:
-            message = f"{name} is to be carried here, but the launch command starts {carried[1].name or 'another model'} only."
+            started = carried[1].name or "another model"
+            message = f"{name} is to be carried here, but the launch command starts {started} only."
             found.append(finding("G8", "warn", message, key, "Make a selection for it and name that here."))
     return found
 
@@ -162,11 +166,12 @@ def dates_lie_ahead(selection: Selection) -> list[Finding]:
     # A date that has passed says that nobody looked: PRINCE2 registers are kept up to date for the review.
     governance, today = selection.answers.governance, selection.prepared_on
     late: list[tuple[str, str, datetime.date]] = []
-    for name, word, rows in (
+    tables: tuple[tuple[str, str, tuple[Risk | Assumption | OpenQuestion, ...]], ...] = (
         ("risks", "risk", governance.risks),
         ("assumptions", "assumption", governance.assumptions),
         ("open_questions", "open question", governance.open_questions),
-    ):
+    )
+    for name, word, rows in tables:
         for index, row in enumerate(rows):
             if row.due is not None and row.due < today:
                 text = shortened(row.text or getattr(row, "key", None) or f"{word} {index + 1}")

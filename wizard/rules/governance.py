@@ -113,7 +113,9 @@ def _chosen(answers: Answers) -> list[Finding]:
     index, option = chosen
     failed = [name for name, passed in option.gates.items() if passed == "fail"]
     if failed:
-        message = f"{option.name} is chosen although it fails {'a gate' if len(failed) == 1 else 'gates'}: {listed(failed)}."
+        message = (
+            f"{option.name} is chosen although it fails {'a gate' if len(failed) == 1 else 'gates'}: {listed(failed)}."
+        )
         remedy = "Choose an option that passes every gate, or correct the gate."
         return [finding("G3", "block", message, f"engine.options[{index}].gates", remedy)]
     return []
@@ -162,6 +164,6 @@ RULES = (
         ("block", "warn"),
         "MADR 4, considered options; Rust RFC template, impact of not doing this",
         real_options_were_compared,
-        "Compare at least two options that could be chosen and doing nothing, choose one, and say why each other was not chosen.",
+        "Compare two options or more, and doing nothing; choose one, and say why each other was not chosen.",
     ),
 )

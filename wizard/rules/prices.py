@@ -11,14 +11,17 @@ from wizard.rules.rule import Rule, finding, listed
 from wizard.selection import Selection
 
 _LINES = (("engine", "E"), ("runtime", "R"))
-_POOLED = re.compile(r"\bpooled\b|\bboth (?:budget )?lines\b|\bshared (?:by|between|with|reserve)\b|\bacross (?:the|both) lines\b", re.IGNORECASE)
+_POOLED = re.compile(
+    r"\bpooled\b|\bboth (?:budget )?lines\b|\bshared (?:by|between|with|reserve)\b|\bacross (?:the|both) lines\b",
+    re.IGNORECASE,
+)
 _CAUTIOUS = re.compile(r"\bP(?:8\d|9\d)\b")
 _FORM = re.compile(r"\b(SXM|PCIe|NVL)(?=\d?\b)", re.IGNORECASE)
 _CHIP = re.compile(r"\b(?:GH|GB|[ABHLTV])\d{1,3}S?\b")
 
 
 def prices_are_firm(selection: Selection) -> list[Finding]:
-    """B9: what must answer in time does not hang on a spot price, and a commitment says how long and what leaving costs."""
+    """B9: what must answer in time hangs on no spot price; a commitment says its term and what leaving costs."""
     # FOCUS 1.2, PricingCategory: Dynamic prices may change without notice, Committed ones bind the buyer.
     found, answers = [], selection.answers
     items = list(needed_items(selection, "runtime"))
@@ -26,7 +29,9 @@ def prices_are_firm(selection: Selection) -> list[Finding]:
     spot = [(key, item) for key, item in capacity if item.pricing == "Dynamic"]
     firm = [item for _, item in capacity if item.pricing not in (None, "Dynamic")]
     ceilings = answers.runtime.ceilings
-    is_bound = any((ceilings.ttft_ms, ceilings.tpot_ms, ceilings.e2e_ms)) and answers.runtime.workload.profile != "batch"
+    is_bound = (
+        any((ceilings.ttft_ms, ceilings.tpot_ms, ceilings.e2e_ms)) and answers.runtime.workload.profile != "batch"
+    )
     if spot and is_bound and not firm:
         names = listed([item.id or "an item" for _, item in spot])
         message = f"Capacity under latency ceilings hangs on a dynamic price ({names}) with nothing to fall back on."
@@ -40,7 +45,8 @@ def prices_are_firm(selection: Selection) -> list[Finding]:
     committed = [(key, item) for key, item in items if item.pricing == "Committed" and not _is(item, "R12")]
     if committed and not any(_is(item, "R12") for _, item in every_item(selection, "runtime")):
         names = listed([item.id or "an item" for _, item in committed])
-        message = f"{names} of line R {'is' if len(committed) == 1 else 'are'} committed, and no row says what leaving early costs."
+        are = "is" if len(committed) == 1 else "are"
+        message = f"{names} of line R {are} committed, and no row says what leaving early costs."
         remedy = "Add R12 with the cost of an early end, or mark it not needed with the reason."
         found.append(finding("B9", "warn", message, "budget.runtime.items", remedy))
     return found
@@ -71,7 +77,9 @@ def _contingency(at: str, line: str, facts: Line, priced: list[tuple[str, Item]]
     percent = facts.contingency_percent
     if percent is None:
         message = f"Line {line} has no contingency, not even one of 0 %."
-        return [finding("B13", "warn", message, f"{at}.contingency_percent", "Give a percentage with its basis; 0 is one.")]
+        return [
+            finding("B13", "warn", message, f"{at}.contingency_percent", "Give a percentage with its basis; 0 is one.")
+        ]
     if percent == 0:
         return []
     if percent > 100:
@@ -88,15 +96,23 @@ def _contingency(at: str, line: str, facts: Line, priced: list[tuple[str, Item]]
     if missing:
         message = f"The contingency of line {line} has no {listed([word for _, word in missing])}."
         return [finding("B13", "warn", message, f"{at}.{missing[0][0]}", "Say what it is for and who may release it.")]
-    pooled = next((text for text in (facts.contingency_basis, facts.contingency_releaser) if text and _POOLED.search(text)), None)
+    pooled = next(
+        (text for text in (facts.contingency_basis, facts.contingency_releaser) if text and _POOLED.search(text)), None
+    )
     if pooled:
         message = f"The contingency of line {line} is shared with the other line, which merges the two."
         return [finding("B13", "warn", message, f"{at}.contingency_basis", "Give each line its own contingency.")]
     cautious = [(key, item) for key, item in priced if _CAUTIOUS.search(item.assumption or "")]
     if cautious:
         key, item = cautious[0]
-        message = f"{item.id or item.item} of line {line} is a cautious figure already, and the contingency comes on top."
-        return [finding("B13", "warn", message, f"{key}.assumption", "Use a median figure, or leave it out of the contingency.")]
+        message = (
+            f"{item.id or item.item} of line {line} is a cautious figure already, and the contingency comes on top."
+        )
+        return [
+            finding(
+                "B13", "warn", message, f"{key}.assumption", "Use a median figure, or leave it out of the contingency."
+            )
+        ]
     return []
 
 
@@ -109,7 +125,10 @@ def tax_is_one_thing_in_a_line(selection: Selection) -> list[Finding]:
         taxed = [(key, item) for key, item in rows if item.tax == "included"]
         untaxed = [item for _, item in rows if item.tax == "excluded"]
         if taxed and untaxed:
-            with_tax, without = (listed([item.id or item.item or "an item" for item in group]) for group in ([i for _, i in taxed], untaxed))
+            with_tax, without = (
+                listed([item.id or item.item or "an item" for item in group])
+                for group in ([i for _, i in taxed], untaxed)
+            )
             message = f"Line {line} adds prices with tax ({with_tax}) to prices without ({without})."
             remedy = "Give all prices of the line without tax, and the tax as a row of its own where it is paid."
             found.append(finding("B14", "warn", message, f"{taxed[0][0]}.tax", remedy))
@@ -136,7 +155,9 @@ def price_is_for_this_hardware(selection: Selection) -> list[Finding]:
             if forms:
                 others += sorted(_forms(text) - forms)
             if others:
-                message = f"The price of {item.id} is for {listed(list(dict.fromkeys(others)))}, proposed is {proposed}."
+                message = (
+                    f"The price of {item.id} is for {listed(list(dict.fromkeys(others)))}, proposed is {proposed}."
+                )
                 remedy = "Ask for the price of the proposed GPU in its form factor."
                 found.append(finding("B15", "warn", message, f"{key}.{field}", remedy))
                 break
@@ -146,7 +167,9 @@ def price_is_for_this_hardware(selection: Selection) -> list[Finding]:
 def rows_named(name: str | None) -> list[GpuRow]:
     """The rows of the catalogue that bear a name: the one that NVML reports, or the catalogue's own."""
     text = (name or "").partition(" MIG ")[0].strip()
-    return [row for row in gpus() if text and (re.fullmatch(row.nvml_name, text) or row.name.casefold() == text.casefold())]
+    return [
+        row for row in gpus() if text and (re.fullmatch(row.nvml_name, text) or row.name.casefold() == text.casefold())
+    ]
 
 
 def _forms(text: str) -> set[str]:
@@ -163,7 +186,9 @@ def state_and_price_agree(selection: Selection) -> list[Finding]:
         for key, item in every_item(selection, table):
             name = item.id or item.item or "An item"
             if item.state in ("not_needed", "not_given") and item.unit_price is not None:
-                message = f"{name} of line {line} is marked {words[item.state]} but has a price, which is in no subtotal."
+                message = (
+                    f"{name} of line {line} is marked {words[item.state]} but has a price, which is in no subtotal."
+                )
                 remedy = "Take the price out, or mark the item as priced."
                 found.append(finding("B20", "block", message, f"{key}.state", remedy))
             elif item.state == "not_needed" and item.reason is None:

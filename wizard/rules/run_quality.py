@@ -24,6 +24,15 @@ _NOT_COMPARED = {
 }  # fmt: skip
 
 
+_STATES = {
+    "asked_shared": "with the shared prefix cached",
+    "asked_unshared": "without prefix reuse",
+    "search": "of the capacity search",
+}
+#: So many differences are named, the others counted.
+_MOST = 3
+
+
 def _severity(selection: Selection) -> Severity:
     return "note" if qualifier(selection) else "warn"
 
@@ -34,7 +43,7 @@ def _measured(selection: Selection) -> SmokeResult | None:
 
 
 def _state(point: Point) -> str:
-    return f"{point.concurrency} calls {'with the shared prefix cached' if point.kind == 'asked_shared' else 'without prefix reuse'}"
+    return f"{point.concurrency} calls {_STATES[point.kind]}"
 
 
 def requests_were_whole(selection: Selection) -> list[Finding]:
@@ -98,7 +107,9 @@ def prefix_state_is_known(selection: Selection) -> list[Finding]:
     hit = [point for point in asked_points(selection) if point.prefix_hit_rate]
     if not hit:
         return []
-    rates = listed([f"{number(round((point.prefix_hit_rate or 0) * 100))} % at {point.concurrency} calls" for point in hit])
+    rates = listed(
+        [f"{number(round((point.prefix_hit_rate or 0) * 100))} % at {point.concurrency} calls" for point in hit]
+    )
     if shares and all(point.kind == "asked_shared" for point in hit):
         message = f"Prompts share prefixes on purpose; the cache gave {rates}."
         remedy = "Nothing to do while real calls share as much; see the run without prefix reuse for the other case."
@@ -172,13 +183,14 @@ def run_had_these_answers(selection: Selection) -> list[Finding]:
     smoke = _measured(selection)
     if smoke is None or smoke.scaled_down or smoke.mode == "tiny":
         return []  # the load was made smaller on purpose, and M3 says so
-    found = []
     differing = [*_lengths(selection), *_ceilings(selection), *_flags(smoke, selection.launch)]
-    if differing:
-        message = f"The run was made with other answers: {listed([words for words, _ in differing])}."
-        remedy = "Measure again with the answers in force, or take the former ones back."
-        found.append(finding("M11", _severity(selection), message, differing[0][1], remedy))
-    return found
+    if not differing:
+        return []
+    words = [words for words, _ in differing[:_MOST]]
+    words += [f"{len(differing) - _MOST} more"] if len(differing) > _MOST else []
+    message = f"The run was made with other answers: {'; '.join(words)}."
+    remedy = "Measure again with the answers in force, or take the former ones back."
+    return [finding("M11", _severity(selection), message, differing[0][1], remedy)]
 
 
 def _lengths(selection: Selection) -> list[tuple[str, str]]:
@@ -205,7 +217,8 @@ def _lengths(selection: Selection) -> list[tuple[str, str]]:
 
 
 def _ceilings(selection: Selection) -> list[tuple[str, str]]:
-    given, found = selection.answers.runtime.ceilings, {}
+    given = selection.answers.runtime.ceilings
+    found: dict[str, tuple[str, str]] = {}
     limits = {"ttft_ms": given.ttft_ms, "tpot_ms": given.tpot_ms, "e2e_ms": given.e2e_ms}
     for point in asked_points(selection):
         for result in point.ceilings:

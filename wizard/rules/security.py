@@ -15,12 +15,19 @@ _CONTROL = re.compile(
     r"service mesh|entra|active directory|ingress|bastion",
     re.IGNORECASE,
 )
-_NONE = re.compile(r"\s*(?:none|no|nothing|n/?a|not yet|-|open|unprotected)\s*[.]?\s*", re.IGNORECASE)
-_EVERYWHERE = re.compile(r"(?<![\d.])0\.0\.0\.0(?![\d.])|\ball (?:network )?interfaces\b|\bevery interface\b", re.IGNORECASE)
+_NONE = re.compile(
+    r"\s*(?:none|no|nothing|n/?a|not yet|-|open|unprotected|tbd|to be decided|not (?:yet )?decided)\s*[.]?\s*",
+    re.IGNORECASE,
+)
+_EVERYWHERE = re.compile(
+    r"(?<![\d.])0\.0\.0\.0(?![\d.])|\ball (?:network )?interfaces\b|\bevery interface\b", re.IGNORECASE
+)
 _ADDRESS = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")
 _ONE = re.compile(r"\s*(?:only |just |a )?(?:one|1|single)\b(?! (?:hundred|thousand|dozen))", re.IGNORECASE)
 _MANY = re.compile(r"\b(?:per|each|every|several|many|untrusted|customers|partners)\b", re.IGNORECASE)
-_APART = re.compile(r"salt|isolat|own replica|replica (?:of|for) (?:its|their|each)|per[- ]tenant|separate", re.IGNORECASE)
+_APART = re.compile(
+    r"salt|isolat|own replica|replica (?:of|for) (?:its|their|each)|per[- ]tenant|separate", re.IGNORECASE
+)
 _UNSAFE_LOAD = ("pt", "npcache")
 
 
@@ -104,7 +111,9 @@ def nothing_leaves_unasked(selection: Selection) -> list[Finding]:
         return []
     product = shortened(selection.answers.runtime.product)
     message = f"No launch command shows what {product} sends out, and no answer does."
-    return [finding("S4", "warn", message, key, "Say which statistics and downloads are on, and how they are switched off.")]
+    return [
+        finding("S4", "warn", message, key, "Say which statistics and downloads are on, and how they are switched off.")
+    ]
 
 
 def tenants_do_not_share_a_cache(selection: Selection) -> list[Finding]:

@@ -53,7 +53,9 @@ def weighty_defaults_are_asked(selection: Selection) -> list[Finding]:
     if not unasked:
         return []
     names = listed([_WEIGHTY[key] for key in unasked])
-    message = f"{counted(len(unasked), 'value')} that cost or latency depend on {_was(unasked)} chosen by nobody: {names}."
+    message = (
+        f"{counted(len(unasked), 'value')} that cost or latency depend on {_was(unasked)} chosen by nobody: {names}."
+    )
     remedy = "Choose them, or list them as open questions with an owner and a date."
     return [finding("X5", "warn", message, unasked[0], remedy)]
 
