@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, get_args, get_origin
 
-import tomlkit
-
 from wizard.answers import Answers, NumberText, Table
 from wizard.questions import Question, by_key, row_type, table_type
 
@@ -127,4 +125,6 @@ def _toml(value: Any) -> str:
         return "{ " + ", ".join(f"{_key(key)} = {_toml(item)}" for key, item in value.items()) + " }"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_toml(item) for item in value) + "]"
+    import tomlkit  # only a file that is written needs it
+
     return str(tomlkit.item(value).as_string())

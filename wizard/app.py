@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from wizard.session_store import Saved
     from wizard.steps import Step
 
-MODELS_READY_AFTER_S = 0.05
-
 
 class WizardApp(Working):
     """Holds the session and moves between screens. `return_code` is the exit code of the contract."""
@@ -89,17 +87,20 @@ class WizardApp(Working):
     # ---------------------------------------------------------------- begin and end
 
     def on_mount(self) -> None:
-        """Show the first screen; read the machine and load the answer models while the person looks at it."""
+        """Show the first screen, or the first question where the command line asks for it; then read the machine."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(number, self.leave, 128 + number)
-        self.push_screen(StartScreen())
+        if self._way == "new" and not self._answers:
+            self._start_new(short=self._short)
+        else:
+            self.push_screen(StartScreen())
         self.call_after_refresh(self._after_first_frame)
 
     def _after_first_frame(self) -> None:
         self.read_machine()
-        self.set_timer(MODELS_READY_AFTER_S, self._open_way)
+        self._open_way()
 
     def _open_way(self) -> None:
         from wizard.session_store import listed
@@ -107,8 +108,6 @@ class WizardApp(Working):
         saved = listed()
         if self._answers:
             self.open_files(self._answers, resumed=self._way == "resume")
-        elif self._way == "new":
-            self._start_new(short=self._short)
         elif self._way == "resume" and saved:
             self.resume(saved[0])
         elif self._way == "resume":
@@ -237,10 +236,11 @@ class WizardApp(Working):
         self._replace(StepScreen(step, where, more=step.name in self.more, first=first))
 
     def _replace(self, screen: object) -> None:
-        # The start screen stays at the bottom of the stack: leaving the first step goes back to it.
-        while len(self.screen_stack) > 3:
+        # The start screen stays at the bottom of the stack, where there is one: leaving the first step goes back to it.
+        steps_at = 1 + any(isinstance(below, StartScreen) for below in self.screen_stack[1:2])
+        while len(self.screen_stack) > steps_at + 1:
             self.pop_screen()
-        if isinstance(self.screen, StartScreen):
+        if len(self.screen_stack) == steps_at:
             self.push_screen(screen)  # type: ignore[call-overload]
         else:
             self.switch_screen(screen)  # type: ignore[arg-type]
@@ -283,10 +283,9 @@ class WizardApp(Working):
                 self.session.drop_empty_rows()
             self.pop_screen()
             if isinstance(self.screen, StartScreen):
-                self._replace_start()
-
-    def _replace_start(self) -> None:
-        self.switch_screen(StartScreen())
+                self.switch_screen(StartScreen())
+        else:
+            self.switch_screen(StartScreen())
 
     def review(self) -> None:
         """The review, from any screen."""

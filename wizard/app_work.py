@@ -11,7 +11,7 @@ from textual.timer import Timer
 from wizard.errors import SelwizError
 from wizard.messages import Checked, MachineRead, SmokeEnded, SmokePlanned, SmokeTold
 from wizard.probing import Probing
-from wizard.smoke_run import SmokeRun, TellingObserver
+from wizard.smoke_run import SmokeRun, TellingObserver, apply_remedy
 
 if TYPE_CHECKING:
     from probes.machine import Machine
@@ -240,6 +240,18 @@ class Working(App[int]):
         self.autosave()
         self.check_soon()
         self.refresh_page()
+
+    def apply_remedy(self) -> None:
+        """Change the answer that the failed run named, after the person pressed the key for it; then plan again."""
+        remedy = self.smoke.remedy
+        if self.smoke.active or remedy is None or self._session is None:
+            return
+        problem = apply_remedy(self._session, remedy)
+        self.notify(problem or f"{remedy.key} is changed.", markup=False)
+        self.autosave()
+        self.check_soon()
+        if problem is None:
+            self.plan_smoke()
 
     def end_leftovers(self) -> None:
         """End the processes that an earlier run left, after the person pressed the key for it."""

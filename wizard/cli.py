@@ -105,6 +105,7 @@ def _parser() -> argparse.ArgumentParser:
             "selwiz propose --answers project.toml -o proposal.md",
         )
     )
+    _explain_log(_command(commands, "explain", "why a vLLM did not start, in plain words", "selwiz explain server.log"))
     _answers(_command(commands, "answers", "a commented answers file", "selwiz answers --example -o project.toml"))
     _show(_command(commands, "show", "every value with its source", "selwiz show --answers project.toml"))
     _command(commands, "schema", "JSON Schema of the answers file", "selwiz schema > answers.schema.json")
@@ -239,6 +240,9 @@ def _smoke_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ca", metavar="FILE", type=Path, help="certificate authority of the endpoint")
     parser.add_argument("--allow-remote-load", action="store_true", help="the endpoint may be on another machine")
     parser.add_argument(
+        "--search", action="store_true", help="also look for the greatest concurrency at which every ceiling holds"
+    )
+    parser.add_argument(
         "--time-limit", metavar="S", type=_seconds, default=1800.0, help="seconds for the whole run (1800)"
     )
     parser.add_argument(
@@ -264,6 +268,10 @@ def _propose(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--date", metavar="YYYY-MM-DD", type=_date, help="date of the document (today)")
     parser.add_argument("--force", action="store_true", help="replace an existing document")
     parser.add_argument("--dry-run", action="store_true", help="print the document, write nothing")
+
+
+def _explain_log(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("log", metavar="LOG", help="the log of the start; - for standard input")
 
 
 def _answers(parser: argparse.ArgumentParser) -> None:

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from probes.machine import Gpu, Machine
 from wizard.answers import Answers
 from wizard.provenance import Layer, Origin
+
+if TYPE_CHECKING:
+    from probes.machine import Gpu, Machine
 
 
 @dataclass(frozen=True)
@@ -19,11 +21,11 @@ class Default:
 
     key: str
     layer: Layer
-    rule: Callable[[Answers, Machine | None], Any]
+    rule: "Callable[[Answers, Machine | None], Any]"
     source: str
 
 
-def fill(answers: Answers, origins: dict[str, Origin], machine: Machine | None) -> tuple[Answers, dict[str, Origin]]:
+def fill(answers: Answers, origins: dict[str, Origin], machine: "Machine | None") -> tuple[Answers, dict[str, Origin]]:
     """Fill what is open from the probe and from defaults; returns the filled answers and all origins."""
     filled = dict(origins)
     machine_words = _machine_words(machine)
@@ -38,7 +40,7 @@ def fill(answers: Answers, origins: dict[str, Origin], machine: Machine | None) 
     return answers, filled
 
 
-def _machine_words(machine: Machine | None) -> str:
+def _machine_words(machine: "Machine | None") -> str:
     """What is to be said of every value that was taken from a machine which is not this one."""
     if machine is None:
         return ""
@@ -47,7 +49,7 @@ def _machine_words(machine: Machine | None) -> str:
     return " (a recorded machine)" if machine.recorded else ""
 
 
-def _usable(machine: Machine | None) -> list[Gpu]:
+def _usable(machine: "Machine | None") -> "list[Gpu]":
     """The GPUs that a runtime started from this shell could use."""
     if machine is None:
         return []
@@ -55,39 +57,39 @@ def _usable(machine: Machine | None) -> list[Gpu]:
     return [gpu for gpu in machine.gpus if gpu.usable and (visible is None or gpu.index in visible)]
 
 
-def _gpu_name(_: Answers, machine: Machine | None) -> str | None:
+def _gpu_name(_: Answers, machine: "Machine | None") -> str | None:
     names = {gpu.name.value for gpu in _usable(machine)}
     return names.pop() if len(names) == 1 else None
 
 
-def _gpu_count(answers: Answers, machine: Machine | None) -> int | None:
+def _gpu_count(answers: Answers, machine: "Machine | None") -> int | None:
     gpus = [gpu for gpu in _usable(machine) if gpu.name.value == answers.runtime.hardware.gpu]
     return len(gpus) or None
 
 
-def _vllm_version(answers: Answers, machine: Machine | None) -> str | None:
+def _vllm_version(answers: Answers, machine: "Machine | None") -> str | None:
     if machine is None or (answers.runtime.product or "").casefold() != "vllm":
         return None
     return next((found.version for found in machine.runtimes if found.product == "vllm"), None)
 
 
-def _tensor_parallel(answers: Answers, _: Machine | None) -> int | None:
+def _tensor_parallel(answers: Answers, _: "Machine | None") -> int | None:
     layout, gpus = answers.runtime.layout, answers.runtime.hardware.gpus_per_replica
     others = (layout.pipeline_parallel or 1) * (layout.data_parallel or 1)
     return gpus // others if gpus and gpus % others == 0 else None
 
 
-def _context(answers: Answers, _: Machine | None) -> int | None:
+def _context(answers: Answers, _: "Machine | None") -> int | None:
     carried = [m.context_tokens for m in answers.engine.models if m.carried_here and m.context_tokens]
     return max(carried, default=None)
 
 
-def _e2e_ms(answers: Answers, _: Machine | None) -> float | None:
+def _e2e_ms(answers: Answers, _: "Machine | None") -> float | None:
     load = answers.runtime.workload
     return load.task_seconds * 1000 / load.calls_per_task if load.task_seconds and load.calls_per_task else None
 
 
-def _concurrency(answers: Answers, _: Machine | None) -> int | None:
+def _concurrency(answers: Answers, _: "Machine | None") -> int | None:
     """Little's law: calls in flight = calls that arrive per second x seconds that each stays."""
     load = answers.runtime.workload
     if not (load.users_peak_hour and load.tasks_per_user_hour and load.calls_per_task and load.call_seconds):

@@ -8,9 +8,8 @@ import copy
 import datetime
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from probes.machine import Machine
 from wizard import session_store, tree
 from wizard.answers import Answers
 from wizard.answers_file import SECRET_FLAGS, Layer, Tree, overlay, parse_layer, problems_of, validate
@@ -21,6 +20,9 @@ from wizard.provenance import Origin
 from wizard.questions import Question, question_of
 from wizard.session_json import decoded, encoded
 from wizard.typed import UnusableError, parse, shown
+
+if TYPE_CHECKING:
+    from probes.machine import Machine
 
 #: The name under which the wizard's answers stand beside a document, and so in the origin of each value.
 LAYER_NAME = "answers.toml"
@@ -62,14 +64,15 @@ class Session:
     target: str = ""
     saved_at: str = ""
     smoke_dir: str = ""
-    machine: Machine | None = None
+    machine: "Machine | None" = None
     notices: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._given = Answers()
+        self._given = Answers.nothing()
         self._in_force: Answers | None = None
         self._filled: dict[str, Origin] = {}
-        self._settle()
+        if self.tree:
+            self._settle()
 
     @property
     def given(self) -> Answers:
@@ -83,7 +86,7 @@ class Session:
             self._in_force, self._filled = fill(self._given, self.origins, self.machine)
         return self._in_force
 
-    def use_machine(self, machine: Machine | None) -> None:
+    def use_machine(self, machine: "Machine | None") -> None:
         """Take the readings of a machine as the source of what nobody answered."""
         self.machine = machine
         self._in_force = None

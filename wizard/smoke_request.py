@@ -29,6 +29,7 @@ class SmokeOptions:
     ca: Path | None = None
     allow_remote_load: bool = False
     allow_download: bool = False
+    search: bool = False
     time_limit_s: float = 1800
     replace: bool = False
 
@@ -41,6 +42,11 @@ def smoke_request(gathered: Gathered, options: SmokeOptions) -> SmokeRequest:
             "Leave it out, and name the variable that holds the key with --api-key-env.",
         )
     answers = gathered.answers
+    if options.search and not _ceilings(answers.runtime.ceilings):
+        raise UsageError(
+            "A search looks for the greatest concurrency at which every ceiling holds, and no ceiling is given.",
+            "Give runtime.ceilings.ttft_ms, .tpot_ms or .e2e_ms in the answers, or leave --search out.",
+        )
     command = launch(answers)
     mode = options.mode or choose_mode(gathered, options)
     model = answers.engine.carried_model
@@ -65,6 +71,7 @@ def smoke_request(gathered: Gathered, options: SmokeOptions) -> SmokeRequest:
         ca_file=options.ca,
         allow_remote_load=options.allow_remote_load,
         allow_download=options.allow_download,
+        search=options.search,
         time_limit_s=options.time_limit_s,
         out_dir=options.out_dir,
         state_dir=options.state_dir,

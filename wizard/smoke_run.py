@@ -9,7 +9,8 @@ from wizard.printable import printable
 
 if TYPE_CHECKING:
     from probes.smoke.plan import SmokePlan
-    from probes.smoke.result import Point, SmokeResult
+    from probes.smoke.result import Point, Remedy, SmokeResult
+    from wizard.session import Session
 
 Status = Literal["none", "planning", "planned", "cannot", "running", "stopping", "stopped", "failed", "done"]
 
@@ -76,6 +77,12 @@ class SmokeRun:
         """Whether children of ours may be alive."""
         return self.status in ("running", "stopping")
 
+    @property
+    def remedy(self) -> "Remedy | None":
+        """The change to an answer that the failure of the run suggests."""
+        failure = self.result.failure if self.result else None
+        return failure.remedy if failure else None
+
     def take(self, what: str, given: tuple[Any, ...]) -> None:
         """Change the state by one event of the observer."""
         if what == "phase":
@@ -91,11 +98,22 @@ class SmokeRun:
             self.notes.append(printable(given[0]))
 
 
+def apply_remedy(session: "Session", remedy: "Remedy") -> str | None:
+    """Change the answer as the failed run suggests. Returns why it cannot be used, None if it is in force."""
+    from wizard.typed import SEPARATOR
+
+    before = session.raw(remedy.key) if remedy.how == "add" else ""
+    return session.set(remedy.key, SEPARATOR.join([before, remedy.value]) if before else remedy.value)
+
+
 def smoke_lines(run: SmokeRun, elapsed_s: float, width: int, height: int) -> list[str]:
     """What the smoke screen shows, at most `height` lines; the log gives way first, then the oldest phases."""
     lines = [f"Smoke: {WORDS[run.status]}" + (f", {elapsed_s:.0f} s" if run.active else "")]
     if run.problem:
         lines += ["", *run.problem.splitlines()]
+        if run.remedy is not None:
+            sign = "=" if run.remedy.how == "set" else "+="
+            lines.append(f"a changes the answer: {run.remedy.key} {sign} {printable(run.remedy.value)}")
     if run.status in ("planned", "planning", "none", "cannot") or run.plan is None:
         return [*lines, "", *_plan_lines(run)]
     rows = _phase_lines(run)

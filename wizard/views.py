@@ -2,24 +2,27 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from probes.machine import Machine
-from probes.report import gib
-from wizard.budget import EngineLine, RuntimeLine
-from wizard.finding import Finding, Severity
 from wizard.printable import printable
-from wizard.selection import Selection
 
-SEVERITIES: tuple[Severity, ...] = ("block", "warn", "note")
+if TYPE_CHECKING:
+    # The first question is shown before any of them is needed, and loading them takes longer than drawing it.
+    from probes.machine import Machine
+    from wizard.budget import EngineLine, RuntimeLine
+    from wizard.finding import Finding, Severity
+    from wizard.selection import Selection
+
+SEVERITIES: "tuple[Severity, ...]" = ("block", "warn", "note")
 
 
-def counted(findings: Iterable[Finding]) -> str:
+def counted(findings: "Iterable[Finding]") -> str:
     """How many findings of each severity: `0 block, 2 warn, 1 note`."""
     counts = Counter(finding.severity for finding in findings)
     return ", ".join(f"{counts[severity]} {severity}" for severity in SEVERITIES)
 
 
-def findings_words(here: Sequence[Finding], everywhere: Sequence[Finding], problem: str) -> str:
+def findings_words(here: "Sequence[Finding]", everywhere: "Sequence[Finding]", problem: str) -> str:
     """The line about findings below the questions; the gravest one of this screen is said in full."""
     if problem:
         return f"Cannot be checked: {printable(problem)}"
@@ -29,12 +32,12 @@ def findings_words(here: Sequence[Finding], everywhere: Sequence[Finding], probl
     return f"{whole}   Here: {here[0].severity} {here[0].rule} {printable(here[0].message)}"
 
 
-def finding_line(finding: Finding) -> str:
+def finding_line(finding: "Finding") -> str:
     """One finding in the review."""
     return f"{finding.severity:<6}{finding.rule:<4}{printable(finding.message)}"
 
 
-def line_block(line: EngineLine | RuntimeLine, owner: str | None, route: str | None) -> list[str]:
+def line_block(line: "EngineLine | RuntimeLine", owner: str | None, route: str | None) -> list[str]:
     """What the review says of one budget line; no figure of the other one."""
     name = "LINE E  engine" if line.line == "E" else "LINE R  runtime"
     rows = [name]
@@ -61,14 +64,14 @@ def side_by_side(left: Sequence[str], right: Sequence[str], width: int) -> str:
     return "\n".join(lines)
 
 
-def sources_line(selection: Selection) -> str:
+def sources_line(selection: "Selection") -> str:
     """How well founded the figures are: how many answers come from where."""
     counts = Counter(origin.word for origin in selection.origins.values())
     words = [f"{counts[word]} {word}" for word in ("answer", "probe", "derived", "default") if counts[word]]
     return "Values: " + ", ".join([*words, f"{len(selection.open_answers)} open"])
 
 
-def smoke_words(selection: Selection) -> str:
+def smoke_words(selection: "Selection") -> str:
     """What the document can say of a measurement."""
     smoke = selection.smoke
     if smoke is None:
@@ -84,8 +87,10 @@ def machine_lines(text: str) -> str:
     return "\n".join(printable(line) for line in text.splitlines())
 
 
-def machine_summary(machine: Machine, seconds: float) -> str:
+def machine_summary(machine: "Machine", seconds: float) -> str:
     """The machine in a few lines: GPUs that are alike in one, driver, host, vLLM, and the first thing that is wrong."""
+    from probes.report import gib
+
     lines = [f"MACHINE  read in {seconds:.1f} s"]
     groups: dict[tuple[str, str, str], list[str]] = {}
     for gpu in machine.gpus:

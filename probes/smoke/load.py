@@ -19,6 +19,7 @@ from probes.smoke.children import Children, quiet_environment
 from probes.smoke.plan import Ceiling, PlannedRun
 from probes.smoke.processes import read_process
 from probes.smoke.result import CeilingResult, Latency, OutputLengths, Point, PointKind
+from probes.smoke.search import Look
 from probes.smoke.statistics import (
     halves_agree,
     interval_of,
@@ -247,6 +248,7 @@ class Watched:
     hit_rate: float | None
     kv_usage_peak: float | None
     preemptions: int | None
+    cpu_core_share: float | None = None
 
 
 def make_point(
@@ -289,7 +291,7 @@ def make_point(
         output_tokens=sum(outputs),
         output_tok_s=sum(outputs) / duration,
         output_tok_s_full_load=full_load_rate(requests, run.workload.concurrency),
-        steady=halves_agree(e2e) and halves_agree(ttft),
+        steady=all(halves_agree(each) for each in (ttft, tpot, e2e)),
         ttft_ms=latency_of(ttft),
         tpot_ms=latency_of(tpot),
         e2e_ms=latency_of(e2e),
@@ -297,7 +299,33 @@ def make_point(
         shared_prefix_tokens=run.workload.shared_prefix_tokens,
         kv_usage_peak=watched.kv_usage_peak,
         preemptions=watched.preemptions,
+        cpu_core_share=watched.cpu_core_share,
         errors=errors,
+    )
+
+
+def look_of(point: Point, raw: dict[str, Any], seconds: float) -> Look:
+    """Return what a capacity search needs of a point: whether it held, and how near it came to the limits."""
+    requests = completed_requests(raw)
+    values = {
+        "ttft_ms": [request.ttft_s * 1000 for request in requests],
+        "tpot_ms": [value for request in requests if (value := request.tpot_ms) is not None],
+        "e2e_ms": [request.e2e_s * 1000 for request in requests],
+    }
+    ratios = [
+        observed / result.limit
+        for result in point.ceilings
+        if (observed := percentile_of(values[result.metric], result.percentile)) is not None
+    ]
+    return Look(
+        concurrency=point.concurrency,
+        held=not point.failed and all(result.verdict == "supported" for result in point.ceilings),
+        clear=bool(point.failed) or any(result.verdict == "contradicted" for result in point.ceilings),
+        ratio=max(ratios, default=None),
+        output_tok_s=point.output_tok_s,
+        seconds=seconds,
+        requests=point.requests,
+        client_limited=point.cpu_core_share is not None and point.cpu_core_share >= CLIENT_LIMIT,
     )
 
 

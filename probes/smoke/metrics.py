@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import Field
 
-from probes.smoke.plan import WantedStrategy
+from probes.smoke.plan import WantedStrategy, Workload
 from probes.smoke.result import Frozen, StrategySeen
 
 
@@ -81,6 +81,26 @@ def hit_rate(before: Metrics, after: Metrics) -> float | None:
         return None
     queries = (after.prefix_queries or 0.0) - (before.prefix_queries or 0.0)
     return ((after.prefix_hits or 0.0) - (before.prefix_hits or 0.0)) / queries if queries > 0 else None
+
+
+def greatest_useful(config: dict[str, Any] | None, metrics: Metrics, load: Workload) -> tuple[int | None, str]:
+    """Return the concurrency above which this server only lets requests wait, with the reason; None if not visible.
+
+    The smaller of max_num_seqs and the requests of this load that the KV cache holds, both for all data-parallel
+    engines. A shared prefix is held once.
+    """
+    found: list[tuple[int, str]] = []
+    scheduler = config.get("scheduler_config") if config else None
+    at_a_time = scheduler.get("max_num_seqs") if isinstance(scheduler, dict) else None
+    engines = max(metrics.engines, 1)
+    if isinstance(at_a_time, int) and at_a_time > 0:
+        found.append((at_a_time * engines, f"the server runs at most {at_a_time * engines} requests at a time"))
+    room = metrics.number("kv_cache_size_tokens")
+    own = load.input_tokens - load.shared_prefix_tokens + max(load.output_mix or (load.output_tokens,))
+    if room is not None and room > load.shared_prefix_tokens + own:
+        held = int((room - load.shared_prefix_tokens) // own) * engines
+        found.append((held, f"the KV cache holds at most {held} requests of this load at a time"))
+    return min(found, default=(None, ""))
 
 
 class Seen(Frozen):

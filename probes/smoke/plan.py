@@ -90,6 +90,8 @@ class SmokeRequest(Frozen):
     ca_file: Path | None = None
     allow_remote_load: bool = False
     allow_download: bool = False
+    search: bool = False
+    """Whether to look for the greatest concurrency at which every ceiling holds, after the asked one."""
     time_limit_s: Annotated[float, Field(gt=0)] = 1800
     out_dir: Path
     state_dir: Path

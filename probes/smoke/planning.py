@@ -19,7 +19,8 @@ from probes.smoke.plan import (
     VllmTool,
     Workload,
 )
-from probes.smoke.statistics import requests_to_send, warmups_to_send
+from probes.smoke.search import MOST_LOOKS
+from probes.smoke.statistics import requests_needed, requests_to_send, warmups_to_send
 
 TINY_BLOCK_TOKENS = 128
 """Cache block of vLLM's CPU build: a shared prefix shorter than one block is never found again."""
@@ -67,6 +68,18 @@ def plan_runs(workload: Workload, ceilings: tuple[Ceiling, ...]) -> tuple[Planne
     if workload.shared_prefix_tokens or workload.turns > 1:
         runs.append(PlannedRun(name="shared", kind="asked_shared", requests=count, workload=workload))
     return tuple(runs)
+
+
+def search_run(number: int, workload: Workload, concurrency: int, ceilings: tuple[Ceiling, ...]) -> PlannedRun:
+    """Return one look of a capacity search: the asked load at another concurrency.
+
+    A look has the requests that still support a ceiling when two of them are over it, so that chance alone does not
+    fail a load that holds.
+    """
+    percentiles = [ceiling.percentile for ceiling in ceilings]
+    count = max(requests_to_send(concurrency, percentiles), *(requests_needed(each, 2) for each in percentiles), 0)
+    load = workload.model_copy(update={"concurrency": concurrency})
+    return PlannedRun(name=f"search-{number}", kind="search", requests=count, workload=load)
 
 
 def flag_value(flags: tuple[str, ...], *names: str) -> str | None:
@@ -271,6 +284,11 @@ def describe(plan: SmokePlan, model: ModelFacts) -> tuple[str, ...]:
         + f", {plan.workload.concurrency} at a time, with the command (last run):"
     )
     lines.append("  " + " ".join(plan.load_command))
+    if request.search:
+        lines.append(
+            "Then searches for the greatest concurrency at which every ceiling holds: "
+            f"at most {MOST_LOOKS} more load runs."
+        )
     lines += plan.notes
     lines.append(f"Ends everything it started, at the latest after {request.time_limit_s:.0f} s.")
     return tuple(lines)

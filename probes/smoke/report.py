@@ -14,6 +14,7 @@ from probes.smoke.load import CLIENT_LIMIT, without_texts
 from probes.smoke.metrics import Metrics, Seen, parse_metrics, strategies_seen
 from probes.smoke.plan import SmokePlan
 from probes.smoke.result import (
+    Capacity,
     Failure,
     GpuSample,
     Load,
@@ -46,6 +47,9 @@ class RunState:
     load_command: tuple[str, ...] = ()
     points: list[Point] = field(default_factory=list)
     raw: dict[str, dict[str, Any]] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    """How long each load run took, the start of the tool included."""
+    capacity: Capacity | None = None
     cpu_shares: list[float] = field(default_factory=list)
     samples: list[GpuSample] = field(default_factory=list)
     metrics_text: str = ""
@@ -187,7 +191,7 @@ class Report:
             points=tuple(self.state.points),
             strategies=self.strategies(metrics),
             memory=self.memory(),
-            capacity=None,
+            capacity=self.state.capacity,
             telemetry=self.telemetry(),
             clean_stop=self.state.clean_stop,
             files=(),

@@ -130,6 +130,8 @@ class Point(Frozen):
     shared_prefix_tokens: int = 0
     kv_usage_peak: float | None = None
     preemptions: int | None = None
+    cpu_core_share: float | None = None
+    """CPU seconds per second of the load process during this run; 0.9 and more is client-limited."""
     errors: tuple[str, ...] = ()
     """The different errors of failed requests, shortened."""
 
@@ -152,7 +154,10 @@ class MemoryRow(Frozen):
 
 
 class Capacity(Frozen):
-    """The outcome of a capacity search."""
+    """The outcome of a capacity search; `concurrency` 0 means that not even one call at a time held.
+
+    `confidence` is the share of simulated searches that name no load above the true edge.
+    """
 
     concurrency: int
     kind: Literal["edge", "at_least"]
@@ -190,6 +195,14 @@ class EvidenceFile(Frozen):
     sha256: str
 
 
+class Remedy(Frozen):
+    """A change to an answer: `set` replaces the value of `key`, `add` appends to the list there."""
+
+    key: str
+    value: str
+    how: Literal["set", "add"] = "set"
+
+
 class Failure(Frozen):
     """Why the smoke failed, in plain words. `kind` is one of `probes.smoke.failures.KINDS`."""
 
@@ -198,6 +211,8 @@ class Failure(Frozen):
     message: str
     advice: str
     log_tail: tuple[str, ...] = ()
+    remedy: Remedy | None = None
+    """A change to an answer that is worth trying, where one mends it."""
 
 
 class SmokeResult(Frozen):

@@ -12,19 +12,20 @@ from probes.smoke.endpoint import look_at, try_payload
 from probes.smoke.evidence import write_atomically, write_evidence
 from probes.smoke.failures import Explanation, log_tail
 from probes.smoke.http import Client, HttpError
-from probes.smoke.load import LoadFailed, Measured, Watched, make_point, run_load
-from probes.smoke.metrics import Metrics, hit_rate, parse_metrics
+from probes.smoke.load import LoadFailed, Measured, Watched, look_of, make_point, run_load
+from probes.smoke.metrics import Metrics, greatest_useful, hit_rate, parse_metrics
 from probes.smoke.observer import Observer
 from probes.smoke.plan import PlannedRun, SmokePlan, SmokeRequest
-from probes.smoke.planning import base_url, load_command
+from probes.smoke.planning import base_url, load_command, search_run
 from probes.smoke.prepare import RESULT_NAME, prepare
 from probes.smoke.report import Report, RunState
-from probes.smoke.result import Failure, GpuSample, SmokeResult
+from probes.smoke.result import Capacity, Failure, GpuSample, Remedy, SmokeResult
 from probes.smoke.scrub import Scrubber
+from probes.smoke.search import Limits, decide
 from probes.smoke.server import Server, ServerFailed
 from probes.smoke.stopping import Stopper
 from probes.smoke.tiny_model import write_tiny_model, write_tokenizer
-from probes.smoke.traces import write_traces
+from probes.smoke.traces import write_trace, write_traces
 
 WATCH_EVERY_S = 1.0
 GpuSampler = Callable[[float], tuple[GpuSample, ...]]
@@ -93,6 +94,8 @@ class _Smoke:
         for run in self.plan.runs:
             self.measure(run)
         self.read_settings()
+        if self.request.search:
+            self.search()
 
     def start_server(self) -> None:
         """Start our own server and wait until it answers."""
@@ -137,7 +140,8 @@ class _Smoke:
         """Run one load; the warm-up's result is thrown away."""
         warmup = run.kind == "warmup"
         words = f"{run.requests} requests, {run.workload.concurrency} at a time"
-        self.phase("warm-up" if warmup else "measure", words if warmup else f"{run.name}, {words}")
+        phase = {"warmup": "warm-up", "search": "search"}.get(run.kind, "measure")
+        self.phase(phase, words if warmup else f"{run.name}, {words}")
         if self.state.server is not None and not warmup:
             try:
                 self.client.request("/reset_prefix_cache", method="POST", timeout_s=10)
@@ -166,17 +170,39 @@ class _Smoke:
         preemptions = None
         if before.preemptions is not None and after.preemptions is not None:
             preemptions = int(after.preemptions - before.preemptions)
-        watched = Watched(hit_rate(before, after), max(peaks, default=None), preemptions)
+        watched = Watched(hit_rate(before, after), max(peaks, default=None), preemptions, measured.cpu_core_share)
         kind = "asked_unshared" if run.kind == "warmup" else run.kind
         # The warm-up goes through the same check, so that a load that cannot work fails early.
         point = make_point(run, kind, measured.raw, self.request.ceilings, self.plan.warmups, watched)
         if warmup:
             return
         self.state.raw[run.name] = measured.raw
+        self.state.seconds[run.name] = measured.wall_s
         if measured.cpu_core_share is not None:
             self.state.cpu_shares.append(measured.cpu_core_share)
         self.state.points.append(point)
         self.observer.on_point(point)
+
+    def search(self) -> None:
+        """Look for the greatest concurrency at which every ceiling holds, from the asked load on."""
+        asked = self.plan.runs[-1]
+        if not self.request.ceilings:
+            self.state.notes.append("No ceiling is set, so there is no capacity to search for.")
+            return
+        looks = [look_of(self.state.points[-1], self.state.raw[asked.name], self.state.seconds[asked.name])]
+        greatest, because = greatest_useful(self.state.config, self.read_metrics(), asked.workload)
+        while True:
+            limits = Limits(greatest, because, self.deadline - time.monotonic())
+            decision = decide(looks, limits)
+            if isinstance(decision, Capacity):
+                self.state.capacity = decision
+                return
+            number = len(looks)
+            run = search_run(number, asked.workload, decision, self.request.ceilings)
+            traces = self.children.folder / "traces"
+            write_trace(traces, run, seed=self.state.seed, number=len(self.plan.runs) + number)
+            self.measure(run)
+            looks.append(look_of(self.state.points[-1], self.state.raw[run.name], self.state.seconds[run.name]))
 
     def send(self, run: PlannedRun, tick: Callable[[], None]) -> Measured:
         """Start the load tool for one run."""
@@ -234,12 +260,19 @@ class _Smoke:
         self.state.clean_stop = not left and not self.children.alive()
         self.state.notes += left
 
-    def fail(self, kind: str, message: str, advice: str, lines: tuple[str, ...] = ()) -> None:
+    def fail(
+        self, kind: str, message: str, advice: str, lines: tuple[str, ...] = (), remedy: Remedy | None = None
+    ) -> None:
         """Note why the run failed; the first reason counts."""
         if self.state.failure is None:
             tail = tuple(self.scrub(line) for line in lines)
             self.state.failure = Failure(
-                phase=self.state.phase, kind=kind, message=self.scrub(message), advice=advice, log_tail=tail
+                phase=self.state.phase,
+                kind=kind,
+                message=self.scrub(message),
+                advice=advice,
+                log_tail=tail,
+                remedy=remedy,
             )
 
 
@@ -269,7 +302,7 @@ def run_smoke(
         except ServerFailed as problem:
             why = problem.explanation
             lines = smoke.state.server.log.lines if smoke.state.server else []
-            smoke.fail(why.kind, why.cause, why.advice, log_tail(lines))
+            smoke.fail(why.kind, why.cause, why.advice, log_tail(lines), why.remedy)
         except LoadFailed as problem:
             lines = smoke.state.server.log.lines if smoke.state.server else []
             smoke.fail(problem.kind, problem.message, problem.advice, problem.lines or log_tail(lines))

@@ -100,6 +100,7 @@ def two_sided_requests(percentile: float, alpha: Fraction = ALPHA) -> int:
     return n
 
 
+@cache
 def verdict(over: int, n: int, percentile: float, alpha: Fraction = ALPHA) -> Verdict:
     """Test "the percentile lies at or below the ceiling" with `over` of `n` requests above it, one-sided.
 
@@ -144,9 +145,28 @@ def interval_of(values: Sequence[float], percentile: float) -> tuple[float | Non
     )
 
 
-def error_rate_bound(n: int, alpha: float = 0.05) -> float:
-    """Return the upper bound of the error rate after 0 errors in n requests: 1 - alpha ** (1 / n)."""
-    return float(1 - alpha ** (1 / n))
+def error_rate_bound(n: int, errors: int = 0, alpha: float = 0.05) -> float:
+    """Return the one-sided upper bound of the error rate after `errors` in n requests (Clopper and Pearson).
+
+    It is the rate q with P(Bin(n, q) <= errors) = alpha; without errors 1 - alpha ** (1 / n).
+    """
+    if not 0 <= errors <= n or n < 1:
+        raise ValueError(f"{errors} errors in {n} requests cannot be")
+    if errors == 0:
+        return float(1 - alpha ** (1 / n))
+    if errors == n:
+        return 1.0
+    low, high = errors / n, 1.0
+    for _ in range(60):  # the probability falls with the rate; 60 halvings are more than a float holds
+        middle = (low + high) / 2
+        hit, miss = math.log(middle), math.log1p(-middle)
+        whole = math.lgamma(n + 1)
+        at_most = sum(
+            math.exp(whole - math.lgamma(k + 1) - math.lgamma(n - k + 1) + k * hit + (n - k) * miss)
+            for k in range(errors + 1)
+        )
+        low, high = (middle, high) if at_most > alpha else (low, middle)
+    return high
 
 
 def halves_agree(values_in_time_order: Sequence[float], limit: float = STEADY_LIMIT) -> bool:

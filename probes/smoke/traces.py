@@ -85,9 +85,14 @@ def trace_text(trace: tuple[TraceRequest, ...]) -> str:
     )
 
 
+def write_trace(folder: Path, run: PlannedRun, *, seed: int, number: int) -> None:
+    """Write the trace file of one run; `number` keeps its chunks apart from those of the others."""
+    trace = make_trace(run.workload, run.requests, seed=seed, run=number)
+    (folder / f"{run.name}.jsonl").write_text(trace_text(trace), encoding="utf-8")
+
+
 def write_traces(folder: Path, runs: tuple[PlannedRun, ...], seed: int) -> None:
     """Write one trace file per run; no two runs share a chunk, so none warms the cache of another."""
     folder.mkdir(parents=True, exist_ok=True)
     for number, run in enumerate(runs):
-        trace = make_trace(run.workload, run.requests, seed=seed, run=number)
-        (folder / f"{run.name}.jsonl").write_text(trace_text(trace), encoding="utf-8")
+        write_trace(folder, run, seed=seed, number=number)

@@ -1,6 +1,8 @@
 """Real starts that fail, and what is said about them."""
 
 import json
+import os
+import signal
 import socket
 from pathlib import Path
 
@@ -8,6 +10,7 @@ import pytest
 
 from probes.smoke.plan import VllmTool
 from probes.smoke.prepare import prepare
+from probes.smoke.processes import ours, read_run_file
 from probes.smoke.result import SmokeResult
 from probes.smoke.run import run_smoke
 from probes.smoke.tiny_model import CONFIG
@@ -93,3 +96,38 @@ def test_a_cache_without_room_for_one_request(vllm: VllmTool, tmp_path: Path) ->
 def test_the_time_limit_ends_a_start(vllm: VllmTool, tmp_path: Path) -> None:
     result = start(vllm, tmp_path, model(tmp_path), time_limit_s=5)
     assert (kind_and_message(result)[0], result.clean_stop) == ("time_limit", True)
+
+
+@pytest.mark.soak
+def test_a_model_that_is_nowhere(vllm: VllmTool, tmp_path: Path) -> None:
+    plan = prepare(request_for("dummy", vllm, tmp_path, model=model(tmp_path)))
+    command = tuple(
+        "nobody/no-such-model" if word.startswith("/") and word == plan.request.model else word
+        for word in plan.serve_command or ()
+    )
+    result = run_smoke(plan.request, Watching(), plan=plan.model_copy(update={"serve_command": command}))
+    assert kind_and_message(result)[0] == "missing_model"
+
+
+class Killing(Watching):
+    """Kills the engine's worker as soon as a phase begins, as the kernel does when memory runs out."""
+
+    def __init__(self, state_dir: Path, phase: str) -> None:
+        super().__init__()
+        self.state_dir, self.phase = state_dir, phase
+
+    def on_phase(self, phase: str, detail: str, elapsed_s: float) -> None:
+        super().on_phase(phase, detail, elapsed_s)
+        if self.phase in f"{phase}: {detail}":
+            run = read_run_file(next(self.state_dir.glob("*.json")))
+            assert run is not None
+            for process in ours(run.run_id, run.sessions):
+                if Path(f"/proc/{process.pid}/comm").read_text(encoding="utf-8").startswith("VLLM::Worker"):
+                    os.kill(process.pid, signal.SIGKILL)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("phase", ["start: web server", "measure: "])
+def test_a_worker_that_is_killed(vllm: VllmTool, tmp_path: Path, phase: str) -> None:
+    result = run_smoke(request_for("tiny", vllm, tmp_path), Killing(tmp_path / "state", phase))
+    assert (kind_and_message(result)[0], result.clean_stop, result.left_behind) == ("killed", True, ())

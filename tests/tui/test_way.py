@@ -320,3 +320,15 @@ async def test_a_colleagues_reply_is_merged_into_the_open_project() -> None:
         await settle(pilot, on_step)
         session = app.session
         assert (session.title, session.place("runtime.owner").source) == ("Earlier work", "reply.toml, Ops lead")
+
+
+async def test_back_from_the_first_question_of_new_is_the_first_screen(new: WizardApp) -> None:
+    async with new.run_test(size=NARROW) as pilot:
+        await settle(pilot, on_step)
+        await pilot.press("f3")
+        await settle(pilot, lambda app: isinstance(app.screen, StartScreen))
+        await pilot.press("1")
+        await settle(pilot, on_step)
+        await pilot.press("f3")
+        await settle(pilot, lambda app: isinstance(app.screen, StartScreen))
+        assert len(new.screen_stack) == 2

@@ -154,6 +154,14 @@ def test_the_missing_answers_of_one_colleague_come_back_with_the_name(
     assert f"budget.runtime.items[0].unit_price = 3.05  [answers: {theirs}, Finance]" in shown
 
 
+def test_a_colleague_for_whom_nothing_waits_is_2_and_the_known_ones_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = answers(tmp_path, "[project]\ntitle='x'\n[budget.runtime]\nowner='Finance'")
+    assert run(["answers", "--missing", "--answers", mine, "--for", "Fianance"]) == 2
+    assert "Name one of: Finance." in capsys.readouterr().err
+
+
 def test_show_says_where_a_default_comes_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(["show", "--answers", answers(tmp_path, "")])
     assert (

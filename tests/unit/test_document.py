@@ -305,7 +305,15 @@ def test_the_command_of_the_run_holds_no_secret(document: str) -> None:
 
 def test_a_default_is_listed_as_a_question(document: str) -> None:
     table = part(document, "Risks, assumptions, open questions").tables[1]
-    assert "runtime.settings.gpu_memory_utilization" in table.column("Answer")
+    assert "GPU memory reserved (runtime.settings.gpu_memory_utilization)" in table.column("Answer")
+
+
+def test_what_is_open_of_one_row_is_one_question() -> None:
+    tree = example()
+    for name in ("unit_price", "valid_until", "observed_on"):
+        tree["budget"]["runtime"]["items"][0].pop(name)
+    register = part(render(select(tree)), "Risks, assumptions, open questions").tables[0]
+    assert "Unit price, Observed on, Valid until, R1" in register.column("Text")
 
 
 def test_more_options_than_fit_a_table_are_shown_in_two() -> None:

@@ -1,5 +1,8 @@
 """The literals are those of exact binomial order statistics, computed independently."""
 
+import math
+import random
+from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
@@ -157,3 +160,54 @@ def test_requests_to_send(concurrency: int, percentiles: list[float], expected: 
 @pytest.mark.parametrize(("concurrency", "expected"), [(1, 4), (2, 4), (24, 48)])
 def test_warmups_to_send(concurrency: int, expected: int) -> None:
     assert warmups_to_send(concurrency) == expected
+
+
+@pytest.mark.parametrize(("n", "errors", "percent"), [(100, 0, 3.0), (100, 1, 4.7), (72, 2, 8.5), (10, 10, 100.0)])
+def test_errors_raise_the_bound_of_the_error_rate(n: int, errors: int, percent: float) -> None:
+    assert round(error_rate_bound(n, errors) * 100, 1) == percent
+
+
+def test_more_errors_than_requests_are_refused() -> None:
+    with pytest.raises(ValueError, match="cannot be"):
+        error_rate_bound(3, 4)
+
+
+#: Latencies of synthetic requests, with the quantile function of each distribution.
+DISTRIBUTIONS: dict[str, tuple[Callable[[random.Random], float], Callable[[float], float]]] = {
+    "exponential": (lambda draw: draw.expovariate(1.0), lambda p: -math.log(1 - p)),
+    "uniform": (lambda draw: draw.random(), lambda p: p),
+    "two humps": (
+        lambda draw: draw.random() if draw.random() < 0.9 else 10 + draw.random(),
+        lambda p: p / 0.9 if p < 0.9 else 10 + (p - 0.9) / 0.1,
+    ),
+}
+TRIALS = 1500
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+@pytest.mark.parametrize(("n", "percentile"), [(32, 50), (72, 50), (72, 95), (200, 95), (368, 99)])
+def test_the_intervals_cover_the_true_percentile_as_often_as_they_say(name: str, n: int, percentile: float) -> None:
+    draw, (sample, quantile) = random.Random(f"{name} {n} {percentile}"), DISTRIBUTIONS[name]
+    truth = quantile(percentile / 100)
+    lower, upper = rank_interval(n, percentile)
+    covered = 0
+    for _ in range(TRIALS):
+        values = sorted(sample(draw) for _ in range(n))
+        covered += (lower is None or values[lower - 1] <= truth) and (upper is None or truth <= values[upper - 1])
+    # Three standard errors of a share of 95 %.
+    assert covered / TRIALS >= 0.95 - 3 * math.sqrt(0.95 * 0.05 / TRIALS)
+
+
+@pytest.mark.parametrize(("n", "percentile"), [(59, 95), (72, 95), (240, 95), (299, 99)])
+@pytest.mark.parametrize("wrong", ["supported", "contradicted"])
+def test_a_ceiling_at_the_true_percentile_is_judged_wrongly_in_a_twentieth_at_most(
+    n: int, percentile: float, wrong: str
+) -> None:
+    # The number of requests over a ceiling that is the true percentile is binomial, so the error is a sum.
+    miss = 1 - as_fraction(percentile)
+    error = sum(
+        binomial_at_most(over, n, miss) - binomial_at_most(over - 1, n, miss)
+        for over in range(n + 1)
+        if verdict(over, n, percentile) == wrong
+    )
+    assert error <= Fraction(1, 20)

@@ -6,7 +6,7 @@ file, the JSON Schema and the list of what is missing are one list and cannot dr
 
 import re
 from decimal import Decimal
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self, cast
 
 from pydantic import (
     AfterValidator,
@@ -85,10 +85,21 @@ def rows(title: str, why: str, *, advanced: bool = False) -> Any:
 class Table(BaseModel):
     """One table of the answers file. Unknown keys are errors; every value may be missing, and missing is None."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # The questions are there at once; the validator, which takes longer, is built when a first answer is checked.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     #: The section of the wizard that asks for this table (see `wizard.questions.SECTIONS`).
     section: ClassVar[str] = ""
+
+    @classmethod
+    def nothing(cls) -> Self:
+        """No answer at all, with no need of the validator."""
+        inner: dict[str, Any] = {
+            name: table.nothing()
+            for name, field in cls.model_fields.items()
+            if isinstance(table := field.annotation, type) and issubclass(table, Table)
+        }
+        return cast("Self", cls.model_construct(_fields_set=set(), **inner))
 
     @model_validator(mode="before")
     @classmethod

@@ -46,8 +46,12 @@ def _missing(files: list[Path], machine: str | None, colleague: str | None) -> s
     if colleague:
         theirs = [item for item in waiting if item.owner and item.owner.casefold() == colleague.casefold()]
         if not theirs:
-            say(f"Nothing is marked as waiting for {colleague}; the file holds everything that is open.")
-        waiting = tuple(theirs) or waiting
+            names = sorted({item.owner for item in waiting if item.owner})
+            raise UsageError(
+                f"Nothing waits for {colleague}.",
+                f"Name one of: {', '.join(names)}." if names else "No owner is named yet; leave out --for.",
+            )
+        waiting = tuple(theirs)
     theirs_too = f"; {len(waiting)} in this file" if colleague else ""
     say(f"{open_words(gathered.answers)}{theirs_too}.")
     tree: Tree = dict(gathered.tree)

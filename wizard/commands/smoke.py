@@ -42,6 +42,7 @@ def options(arguments: argparse.Namespace, **more: Any) -> SmokeOptions:
         ca=arguments.ca,
         allow_remote_load=arguments.allow_remote_load,
         allow_download=arguments.allow_download,
+        search=arguments.search,
         time_limit_s=arguments.time_limit,
         **more,
     )

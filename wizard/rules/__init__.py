@@ -18,6 +18,7 @@ from wizard.rules import (
     product,
     run_quality,
     security,
+    sizing,
     strategies,
     structure,
 )
@@ -42,6 +43,7 @@ RULES: tuple[Rule, ...] = (
     *hardware.RULES,
     *strategies.RULES,
     *product.RULES,
+    *sizing.RULES,
     *measurement.RULES,
     *run_quality.RULES,
     *budget.RULES,

@@ -69,7 +69,7 @@ def house_fits(selection: Selection) -> list[Finding]:
 
 
 def product_carries_the_engine(selection: Selection) -> list[Finding]:
-    """C15: the product carries the engine of section 1, in a version that is named where its own name says none."""
+    """C26: the product carries the engine of section 1, in a version that is named where its own name says none."""
     # The engine written down and the runtime bought are two decisions; NIM, Dynamo, llm-d and Ollama carry an
     # engine of another name, and an orchestrator pins its version.
     answers = selection.answers
@@ -77,7 +77,7 @@ def product_carries_the_engine(selection: Selection) -> list[Finding]:
     if chosen is not None and engines()[chosen].needs_inner:
         row = engines()[chosen]
         message = f"{row.name} is no engine design: it is {_a(row.role)} around {_any(row.inner)}."
-        return [finding("C15", "block", message, "engine.chosen", "Name the engine inside as the design.")]
+        return [finding("C26", "block", message, "engine.chosen", "Name the engine inside as the design.")]
     product = product_row(selection)
     if product is None:
         return []
@@ -86,7 +86,7 @@ def product_carries_the_engine(selection: Selection) -> list[Finding]:
             return []
         message = f"Section 1 decides on {engines()[chosen].name}, and the product of section 2 is {product.name}."
         remedy = "Buy the engine that was decided on, or decide on the one that is bought."
-        return [finding("C15", "block", message, "runtime.product", remedy)]
+        return [finding("C26", "block", message, "runtime.product", remedy)]
     inner, version = answers.runtime.inner_engine, answers.runtime.inner_version
     asked = (("inner_engine", "engine", inner), ("inner_version", "version of the engine", version))
     missing = [(f"runtime.{key}", word) for key, word, value in asked if value is None]
@@ -94,18 +94,18 @@ def product_carries_the_engine(selection: Selection) -> list[Finding]:
         words = listed([word for _, word in missing])
         message = f"{product.name} is {_a(product.role)}, and the {words} inside is not named."
         remedy = f"Name the engine inside ({_any(product.inner)}) and its version."
-        return [finding("C15", "block", message, missing[0][0], remedy)]
+        return [finding("C26", "block", message, missing[0][0], remedy)]
     carried = engine_id(inner)
     name = engines()[carried].name if carried else shortened(inner or "")
     if chosen is not None and carried != chosen:
         message = f"Section 1 decides on {engines()[chosen].name}, and {product.name} carries {name}."
         remedy = "Take a product with the engine that was decided on, or decide on the one inside."
-        return [finding("C15", "block", message, "runtime.inner_engine", remedy)]
+        return [finding("C26", "block", message, "runtime.inner_engine", remedy)]
     pin = product.pins.get(carried or "")
     own = release_of(answers.runtime.version or "")
     if pin is not None and own == product.release and release_of(version or "") != release_of(pin):
         message = f"{product.name} {product.release} is made with {name} {pin}, not {version}."
-        return [finding("C15", "block", message, "runtime.inner_version", f"Name {pin}, or another release of it.")]
+        return [finding("C26", "block", message, "runtime.inner_version", f"Name {pin}, or another release of it.")]
     return []
 
 
@@ -187,7 +187,7 @@ RULES = (
         "Say what the organisation runs; change what does not fit, on one side or the other.",
     ),
     Rule(
-        "C15",
+        "C26",
         "The product carries the engine of section 1",
         ("block",),
         "metadata of the products: their names say no engine, and orchestrators pin its version",

@@ -30,6 +30,7 @@ class SmokeScreen(Page):
         Binding("s", "start", "start", show=False),
         Binding("x", "stop", "stop", show=False),
         Binding("n", "without", "without", show=False),
+        Binding("a", "apply_remedy", "change the answer", show=False),
         Binding("e", "end_leftovers", "end leftovers", show=False),
     ]
     DEFAULT_CSS = """
@@ -82,6 +83,10 @@ class SmokeScreen(Page):
     def action_without(self) -> None:
         """Leave the measurement out of the document."""
         self.wizard.forget_smoke()
+
+    def action_apply_remedy(self) -> None:
+        """Change the answer that the failed run named."""
+        self.wizard.apply_remedy()
 
     def action_end_leftovers(self) -> None:
         """End what an earlier run left."""

@@ -1,4 +1,4 @@
-"""Mutations of the rules on the product and the house: C10, C14, C15, C21 to C23, S1 to S5."""
+"""Mutations of the rules on the product and the house: C10, C14, C21 to C23, C26, S1 to S5."""
 
 from typing import Any
 
@@ -64,22 +64,22 @@ TABLE: list[Row] = [
     (
         "a product around another engine",
         {**_DYNAMO, "runtime.inner_engine": "SGLang", "runtime.inner_version": "0.5.21"},
-        ("C15", "block", "runtime.inner_engine"),
+        ("C26", "block", "runtime.inner_engine"),
     ),
     (
         "a product that names no engine",
         {key: value for key, value in _DYNAMO.items() if "inner" not in key},
-        ("C15", "block", "runtime.inner_engine"),
+        ("C26", "block", "runtime.inner_engine"),
     ),
     (
         "another version than the orchestrator pins",
         {**_DYNAMO, "runtime.inner_version": "0.33.0"},
-        ("C15", "block", "runtime.inner_version"),
+        ("C26", "block", "runtime.inner_version"),
     ),
     (
         "the product is another engine",
         {"runtime.product": "LMDeploy", "runtime.version": "0.18.0", "engine.strategies": {}, "smoke": None},
-        ("C15", "block", "runtime.product"),
+        ("C26", "block", "runtime.product"),
     ),
     (
         "an alert on a metric that is gone",

@@ -119,6 +119,7 @@ def brief(selection: Selection) -> Context:
     return {
         "engine": answer(selection, "engine.chosen"),
         "strategies": strategies.adopted_names(selection),
+        "strategies_given": bool(selection.answers.engine.strategies),
         "runtime": _runtime_phrase(selection),
         "hardware": _hardware_phrase(selection),
         "load": _load_phrase(selection),

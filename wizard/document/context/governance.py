@@ -5,6 +5,7 @@ from wizard.document.context.common import Context, answer, numbered
 from wizard.document.context.front import place
 from wizard.document.markdown import NOT_GIVEN, Table
 from wizard.open_answers import OpenAnswer
+from wizard.questions import question_of
 from wizard.selection import Selection
 
 
@@ -47,31 +48,46 @@ def _register(selection: Selection) -> Table | None:
         )
         for n, question in enumerate(given.open_questions)
     ]
-    asked = {question.key for question in given.open_questions}
-    unasked = [waiting for waiting in selection.open_answers if waiting.key not in asked]
     first = len(given.open_questions)
     rows += [
         (
             numbered("OQ", first + n),
-            "open answer",
-            _open_text(selection, waiting),
-            _text(waiting.owner),
-            formats.day(waiting.due),
-            f"stays not given in: {place(waiting.key)}",
+            "open answer" if len(group) == 1 else "open answers",
+            _open_text(selection, group),
+            _text(group[0].owner),
+            formats.day(group[0].due),
+            f"{'stays' if len(group) == 1 else 'stay'} not given in: {place(group[0].key)}",
         )
-        for n, waiting in enumerate(unasked)
+        for n, group in enumerate(_unasked(selection))
     ]
     columns = ("Id", "Type", "Text", "Owner", "Due", "If false or if it happens")
     return Table(columns, tuple(rows)) if rows else None
 
 
-def _open_text(selection: Selection, waiting: OpenAnswer) -> str:
-    """The question, and for one of several rows which row it is: "Valid until, R1e"."""
-    row = waiting.key.rpartition(".")[0]
-    if not row.endswith("]"):
-        return waiting.title
+def _unasked(selection: Selection) -> list[list[OpenAnswer]]:
+    """The open answers that nobody was asked for; those that one person owes for one row of a list stand together."""
+    asked = {question.key for question in selection.answers.governance.open_questions}
+    groups: dict[tuple[object, ...], list[OpenAnswer]] = {}
+    for waiting in selection.open_answers:
+        if waiting.key not in asked:
+            place_of = _row_of(waiting.key) or waiting.key
+            groups.setdefault((place_of, waiting.owner, waiting.due), []).append(waiting)
+    return list(groups.values())
+
+
+def _row_of(key: str) -> str | None:
+    """The row of a list that a key stands in, such as `budget.engine.items[0]`."""
+    row = key.rpartition(".")[0]
+    return row if row.endswith("]") else None
+
+
+def _open_text(selection: Selection, group: list[OpenAnswer]) -> str:
+    """The questions, and for a row of a list which row it is: "Price basis, Valid until, R1e"."""
+    titles, row = ", ".join(waiting.title for waiting in group), _row_of(group[0].key)
+    if row is None:
+        return titles
     names = (_maybe(selection, f"{row}.{name}") for name in ("id", "name", "role", "text"))
-    return next((f"{waiting.title}, {name}" for name in names if name), waiting.title)
+    return next((f"{titles}, {name}" for name in names if name), titles)
 
 
 def _maybe(selection: Selection, key: str) -> object:
@@ -92,12 +108,18 @@ _MATTERS = ("runtime.", "budget.", "engine.models", "engine.strategies")
 def _defaults(selection: Selection) -> Table | None:
     """Values that nobody chose and that affect cost, latency or security: each is a question still open."""
     rows = [
-        (key, formats.value(answer(selection, key)), selection.origins[key].detail or NOT_GIVEN, "default")
+        (_named(key), formats.value(answer(selection, key)), selection.origins[key].detail or NOT_GIVEN, "default")
         for key in sorted(selection.origins)
         if selection.origins[key].word == "default" and key.startswith(_MATTERS)
     ]
     columns = ("Answer", "Value", "Where the default comes from", "Source")
     return Table(columns, tuple(rows)) if rows else None
+
+
+def _named(key: str) -> str:
+    """A question by its title, with the key that an answers file knows it by."""
+    question = question_of(key)
+    return key if question is None else f"{question.title} ({key})"
 
 
 def _approvals(selection: Selection) -> Table:

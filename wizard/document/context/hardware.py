@@ -19,7 +19,7 @@ _WHY = {
     "not_supported": "the device has no such value",
     "no_permission": "the driver does not tell this user",
     "lost": "the device has left the bus",
-    "unknown": "the driver cannot say",
+    "unknown": "could not be read",
     "driver_too_old": "the driver does not know the call",
     "deprecated": "the driver no longer answers",
     "timeout": "not answered in time",
@@ -57,7 +57,7 @@ def _unusable(machine: Machine | None) -> list[str]:
 
 def _read(reading: Reading[Any], show: Callable[[Any], str] = formats.value) -> str:
     if reading.value is None:
-        return f"{NOT_GIVEN}: {_WHY.get(reading.why or 'unknown', 'the driver cannot say')}"
+        return f"{NOT_GIVEN}: {_WHY[reading.why or 'unknown']}"
     return show(reading.value)
 
 

@@ -1,14 +1,12 @@
 """2.5: what the smoke measured, under which conditions, and what it may say."""
 
-from typing import NamedTuple
-
-from probes.smoke.result import Latency, Point, SmokeResult
-from probes.smoke.statistics import error_rate_bound
+from probes.smoke.result import Point, SmokeResult
 from wizard.document import claims, formats
 from wizard.document.context.common import Context
+from wizard.document.context.measurement_tables import Run, conditions, memory, results
 from wizard.document.context.money import Rate
 from wizard.document.context.strategies import titled
-from wizard.document.markdown import NOT_GIVEN, Table
+from wizard.document.markdown import Table
 from wizard.proof import is_own_state, qualifier, ran_other_model
 from wizard.selection import Selection
 
@@ -18,18 +16,6 @@ _STATES = {
     "search": "search",
 }
 _SEEN = {"in_force": "in force", "not_in_force": "not in force", "not_visible": "not visible from outside"}
-
-
-class Run(NamedTuple):
-    """One RUN of the document: a measured point, or all points of a search."""
-
-    id: str
-    points: tuple[Point, ...]
-
-    @property
-    def point(self) -> Point:
-        """The point of a run that is no search."""
-        return self.points[0]
 
 
 def runs(smoke: SmokeResult) -> tuple[Run, ...]:
@@ -80,12 +66,12 @@ def measurement(selection: Selection) -> Context:
         "strategies_note": _STAND_IN if qualifier(selection) == "pipeline only" else None,
         "scopes": [f"{run.id}, {_STATES[run.point.kind]}: {claims.scope(run.point, where)}" for run in asked],
         "closed_loop": claims.closed_loop(found[0].point.concurrency),
-        "conditions": _conditions(smoke, found),
-        "results": _results(selection, smoke, asked),
+        "conditions": conditions(smoke, found),
+        "results": results(selection, smoke, asked),
         "statements": _statements(asked, claimed=qualifier(selection) != "pipeline only"),
         "per_ceiling": claims.PER_CEILING if any(len(run.point.ceilings) > 1 for run in asked) else None,
         "search": _search(smoke, found),
-        "memory": _memory(smoke),
+        "memory": memory(smoke),
         "memory_predicted": any(row.predicted_bytes is not None for row in smoke.memory),
         "cache": _cache(smoke),
         "strategies": _strategies(selection, smoke),
@@ -146,173 +132,6 @@ def _hardware_words(selection: Selection) -> str | None:
 
 
 _STAND_IN = "; the stand-in ran without what belongs to the proposed model, hardware and layout"
-_TERMS = {
-    "weights": "Weights",
-    "kv_room": "Room for the KV cache",
-    "graphs": "CUDA graphs",
-    "activations": "Activations",
-    "other": "Other",
-}
-
-
-def _model(smoke: SmokeResult, all_runs: str) -> tuple[str, str, str]:
-    if smoke.mode == "tiny":
-        return "Model", "the stand-in of selwiz, not the model of this selection", all_runs
-    return "Model", formats.value(smoke.model), all_runs if smoke.model else "missing"
-
-
-def _conditions(smoke: SmokeResult, found: tuple[Run, ...]) -> Table:
-    all_runs = "measured " + formats.listed(run.id for run in found)
-    rows = [
-        ("Run id, mode", f"{smoke.run_id}, {smoke.mode}", all_runs),
-        ("Start and end, UTC", f"{formats.utc(smoke.started_at)} to {formats.utc(smoke.ended_at)}", all_runs),
-        _model(smoke, all_runs),
-        (
-            "Runtime",
-            f"{smoke.runtime.product} {formats.value(smoke.runtime.version)}",
-            all_runs if smoke.runtime.version else "missing",
-        ),
-        ("Environment set for the runs only", "; ".join(smoke.runtime.environment) or "none", all_runs),
-        ("Load tool and path", f"{smoke.load.tool}, {_path(smoke)}", all_runs),
-        *_client(smoke, all_runs),
-        *_server(smoke),
-    ]
-    for run in found:
-        if run.point.kind != "search":
-            rows += _point_conditions(run)
-    energy = smoke.telemetry.joule_per_output_token
-    if energy is not None:
-        rows.append(("Energy per output token", f"{formats.number(energy, 2)} J", all_runs))
-    if smoke.telemetry.kv_usage_peak is not None:
-        rows.append(("KV cache in use at most", formats.share(smoke.telemetry.kv_usage_peak), all_runs))
-    if smoke.telemetry.preemptions is not None:
-        rows.append(("Preemptions", formats.number(smoke.telemetry.preemptions), all_runs))
-    if smoke.clean_stop is not None:
-        rows.append(("Left nothing behind", formats.value(smoke.clean_stop), all_runs))
-    return Table(("Condition", "Value", "Source"), tuple(rows))
-
-
-def _path(smoke: SmokeResult) -> str:
-    return "to the endpoint over the network" if smoke.mode == "endpoint" else "same host, loopback"
-
-
-def _client(smoke: SmokeResult, source: str) -> list[tuple[str, str, str]]:
-    if smoke.load.cpu_core_share is None:
-        return []
-    limited = {True: "client-limited", False: "not client-limited", None: "limit not judged"}
-    share = formats.share(smoke.load.cpu_core_share, 0)
-    return [("Load process, of one core", f"{share}, {limited[smoke.load.client_limited]}", source)]
-
-
-def _server(smoke: SmokeResult) -> list[tuple[str, str, str]]:
-    rows = []
-    server = smoke.server
-    if server.ready_s is not None:
-        phases = ", ".join(f"{phase.name} {formats.number(phase.s, 0)}" for phase in server.phases)
-        rows.append(
-            (
-                "Server start",
-                f"{formats.number(server.ready_s, 0)} s{f': {phases}' if phases else ''}",
-                "measured RUN-1",
-            )
-        )
-    for name, value in (
-        ("Longest request of the server", server.max_model_len),
-        ("KV cache block", server.block_size),
-    ):
-        if value is not None:
-            rows.append((name, f"{formats.number(value)} tokens", "measured RUN-1"))
-    if server.attention_backend is not None:
-        rows.append(("Attention backend", server.attention_backend, "measured RUN-1"))
-    return rows
-
-
-def _point_conditions(run: Run) -> list[tuple[str, str, str]]:
-    point = run.point
-    bound = (
-        ""
-        if point.failed or not point.completed
-        else (f"; error rate at most {formats.share(error_rate_bound(point.completed))} at 95 % confidence")
-    )
-    steady = "halves differ by at most 20 %" if point.steady else "not steady: halves differ by more than 20 %"
-    rows = [
-        ("prompt tokens", _lengths(point.input_len, point.input_tokens, point.completed)),
-        ("output tokens", _lengths(point.output_len, point.output_tokens, point.completed)),
-        (
-            "requests ok, failed, excluded from TPOT",
-            ", ".join(formats.number(count) for count in (point.completed, point.failed, point.excluded)) + bound,
-        ),
-        ("steady", steady),
-        ("output rate", _rate(point)),
-        (
-            "prompt tokens from cache",
-            NOT_GIVEN if point.prefix_hit_rate is None else formats.share(point.prefix_hit_rate),
-        ),
-    ]
-    return [
-        (f"{run.id}, {name}", text, "missing" if text == NOT_GIVEN else f"measured {run.id}") for name, text in rows
-    ]
-
-
-def _lengths(lengths: object, total: int, completed: int) -> str:
-    mean = formats.number(total / completed, 0) if completed else NOT_GIVEN
-    if lengths is None:
-        return f"mean {mean}"
-    low, middle, high = (formats.number(getattr(lengths, name), 0) for name in ("min", "p50", "max"))
-    return f"{low} to {high}, median {middle}, mean {mean}"
-
-
-def _rate(point: Point) -> str:
-    whole = f"{formats.number(point.output_tok_s, 0)} tokens/s over the whole run"
-    if point.output_tok_s_full_load is None:
-        return whole
-    return f"{formats.number(point.output_tok_s_full_load, 0)} tokens/s with all calls in flight, {whole}"
-
-
-def _results(selection: Selection, smoke: SmokeResult, asked: tuple[Run, ...]) -> Table | None:
-    rows = []
-    for run in asked:
-        for metric, name in claims.METRICS.items():
-            latency: Latency = getattr(run.point, metric)
-            if latency.p50 is None:
-                continue
-            tested = tuple(result for result in run.point.ceilings if result.metric == metric)
-            rows.append(
-                (
-                    f"{run.id}: {name}, ms",
-                    formats.number(latency.n),
-                    _median(latency),
-                    _p95(latency),
-                    "; ".join(f"p{formats.number(r.percentile)} {formats.limit_ms(r.limit)}" for r in tested)
-                    or "none set",
-                    "; ".join(f"{formats.number(r.over)} of {formats.number(r.n)}" for r in tested) or "not applicable",
-                    claims.grade(
-                        tested,
-                        interval=latency.p50_ci is not None,
-                        limit=qualifier(selection),
-                        client_limited=bool(smoke.load.client_limited),
-                    ),
-                )
-            )
-    columns = ("Metric", "n", "Median (95 % interval)", "p95", "Ceiling", "Over ceiling", "Grade")
-    return Table(columns, tuple(rows)) if rows else None
-
-
-def _median(latency: Latency) -> str:
-    if latency.p50 is None:
-        return NOT_GIVEN
-    middle = formats.milliseconds(latency.p50)
-    if latency.p50_ci is None:
-        return f"{middle} (no interval: too few requests)"
-    low, high = latency.p50_ci
-    return f"{middle} ({formats.milliseconds(low)} to {formats.milliseconds(high)})"
-
-
-def _p95(latency: Latency) -> str:
-    if latency.p95 is None:
-        return "not claimed"
-    upper = "no upper bound" if latency.p95_upper is None else f"upper bound {formats.milliseconds(latency.p95_upper)}"
-    return f"{formats.milliseconds(latency.p95)} ({upper})"
 
 
 def _statements(asked: tuple[Run, ...], *, claimed: bool) -> list[str]:
@@ -351,7 +170,8 @@ def _search(smoke: SmokeResult, found: tuple[Run, ...]) -> list[str]:
         at_least = "" if smoke.capacity.kind == "edge" else "at least "
         said.append(
             f"Capacity of one replica: {at_least}{formats.number(smoke.capacity.concurrency)} concurrent calls, kind "
-            f"{smoke.capacity.kind.replace('_', ' ')}, confidence {formats.share(smoke.capacity.confidence, 0)}; "
+            f"{smoke.capacity.kind.replace('_', ' ')}, confidence {formats.share(smoke.capacity.confidence, 0)} "
+            "(the share of simulated searches that name no load above the true one); "
             f"stopped because {smoke.capacity.stop_reason}."
         )
     return said
@@ -364,27 +184,6 @@ def _look(point: Point) -> str:
     worst = max(bad, key=lambda r: r.over / max(r.n, 1))
     over = f"{formats.number(worst.over)} of {formats.number(worst.n)}"
     return f"{formats.number(point.concurrency)} did not hold ({over} over the {claims.METRICS[worst.metric]} ceiling)"
-
-
-def _memory(smoke: SmokeResult) -> Table | None:
-    if not smoke.memory:
-        return None
-    rows = []
-    for row in smoke.memory:
-        predicted, measured = row.predicted_bytes, row.measured_bytes
-        error = NOT_GIVEN
-        if predicted is not None and measured:
-            sign = "+" if predicted >= measured else "-"
-            error = f"{sign}{formats.share(abs(predicted - measured) / measured)}"
-        rows.append(
-            (
-                _TERMS.get(row.term, row.term),
-                NOT_GIVEN if predicted is None else formats.gib(predicted),
-                NOT_GIVEN if measured is None else formats.gib(measured),
-                error,
-            )
-        )
-    return Table(("Term", "Predicted", "Measured", "Error of prediction"), tuple(rows))
 
 
 def _cache(smoke: SmokeResult) -> str | None:

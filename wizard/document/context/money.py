@@ -195,8 +195,7 @@ def _table(line: _Line) -> str:
 
 
 def _amount_row(row: _Row, said: Said) -> tuple[str, ...]:
-    quantity = "quantity not given" if row.quantity is None else formats.number(row.quantity)
-    quantity_and_unit = f"{quantity} {row.unit or 'units not named'}"
+    quantity_and_unit = _quantity(row)
     title = row.title if row.cause is None else f"{row.title}, caused by {row.cause}"
     price = NOT_GIVEN if row.unit_price is None else row.unit_price.exact_text()
     if row.included_in is not None:
@@ -217,6 +216,12 @@ def _amount_row(row: _Row, said: Said) -> tuple[str, ...]:
         amount,
         word,
     )
+
+
+def _quantity(row: _Row) -> str:
+    if row.quantity is None:
+        return f"not given, in {row.unit}" if row.unit else NOT_GIVEN
+    return f"{formats.number(row.quantity)} {row.unit or 'units not named'}"
 
 
 def _shown_amount(row: _Row) -> str:

@@ -167,13 +167,12 @@ def _defaults(selection: Selection) -> Table | None:
         (
             "Key of the runtime",
             "guards only paths below /v1, /v2 and /inference; others stay open",
-            flag("--api-key", "set, and not the only control", "not set")
-            + "; the gateway before it has to decide who may call",
+            flag("--api-key", "set, and not the only control", "not set") + _before(selection),
         ),
         (
             "Traffic between nodes",
             "not encrypted, no authorisation",
-            flag("--nnodes", "several nodes: a closed network is needed", "one node, so there is none"),
+            flag("--nnodes", "several nodes: a closed network is needed", "no second node is named in 2.4"),
         ),
         (
             "Development mode",
@@ -206,6 +205,13 @@ def _defaults(selection: Selection) -> Table | None:
         ("Topic", "Unless told otherwise", "In this selection", "Source"),
         tuple((*cells, "catalogue, derived F-15") for cells in rows),
     )
+
+
+def _before(selection: Selection) -> str:
+    """What has to decide who may call, as far as the answers name it."""
+    if selection.answers.runtime.existing.gateway is None:
+        return "; no gateway that decides who may call is given"
+    return "; the gateway of 2.2 has to decide who may call"
 
 
 _QUOTED_ANEW = ("R1", "R2", "R4", "R5", "R6", "R7", "R8", "R9", "R10", "R11", "R13")
