@@ -9,6 +9,7 @@ import re
 from typing import NamedTuple
 
 from probes.machine import Gpu, Machine
+from wizard.advice.needs import native_capability
 from wizard.catalogue import GpuRow, engine_id, engines, gpus
 from wizard.catalogue.vllm import packaged_facts, packaged_versions, release_of
 from wizard.finding import Finding, Severity
@@ -20,9 +21,6 @@ from wizard.selection import Selection
 
 _GPU = "runtime.hardware.gpu"
 _ON_DELIVERY = "Make it a condition of acceptance, and probe the machine on delivery."
-#: From which compute capability on a weight format is computed in natively; below it is only stored in it
-#: (vLLM 0.33.0 docs/features/quantization/README.md and model_executor/kernels/linear).
-_NATIVE = {"fp8": "8.9", "fbgemm_fp8": "8.9", "mxfp4": "10.0", "gpt_oss_mxfp4": "10.0", "modelopt_fp4": "10.0"}
 #: Drivers below branch 580 that a CUDA 13 container with NVIDIA's compatibility package may use, on data centre GPUs.
 _COMPATIBLE = (535, 570)
 _WORKSTATION = re.compile(r"GeForce|TITAN|RTX|Quadro", re.IGNORECASE)
@@ -124,7 +122,7 @@ def format_is_native(selection: Selection) -> list[Finding]:
     """C2: the GPU computes in the weight format, and does not only store the weights in it."""
     # vLLM 0.33.0: FP8 below 8.9 and FP4 below 10.0 run weight-only through Marlin: less memory, no faster arithmetic.
     gpu, method = proposed_gpu(selection), weight_format(selection)
-    native = _NATIVE.get(method or "")
+    native = native_capability(method)
     if gpu is None or gpu.capability is None or native is None or _order(gpu.capability) >= _order(native):
         return []
     message = (
