@@ -106,6 +106,14 @@ def _parser() -> argparse.ArgumentParser:
         )
     )
     _explain_log(_command(commands, "explain", "why a vLLM did not start, in plain words", "selwiz explain server.log"))
+    _diff(
+        _command(
+            commands,
+            "diff",
+            "what changed between two selections, which line it touches",
+            "selwiz diff old.selection.json new.selection.json",
+        )
+    )
     _answers(_command(commands, "answers", "a commented answers file", "selwiz answers --example -o project.toml"))
     _show(_command(commands, "show", "every value with its source", "selwiz show --answers project.toml"))
     _command(commands, "schema", "JSON Schema of the answers file", "selwiz schema > answers.schema.json")
@@ -237,9 +245,22 @@ def _smoke_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--endpoint", metavar="URL", help="measure a server that is already running")
     parser.add_argument("--api-key-env", metavar="NAME", help="environment variable that holds the key of the endpoint")
     parser.add_argument("--ca", metavar="FILE", type=Path, help="certificate authority of the endpoint")
+    parser.add_argument(
+        "--import",
+        dest="import_result",
+        metavar="RESULT.json",
+        type=Path,
+        help="take over a result file of `vllm bench serve` instead of running anything",
+    )
     parser.add_argument("--allow-remote-load", action="store_true", help="the endpoint may be on another machine")
     parser.add_argument(
         "--search", action="store_true", help="also look for the greatest concurrency at which every ceiling holds"
+    )
+    parser.add_argument(
+        "--resume",
+        dest="resume_smoke",
+        action="store_true",
+        help="take over the points that an unfinished run of the same kind has measured",
     )
     parser.add_argument(
         "--time-limit", metavar="S", type=_seconds, default=1800.0, help="seconds for the whole run (1800)"
@@ -267,6 +288,12 @@ def _propose(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--date", metavar="YYYY-MM-DD", type=_date, help="date of the document (today)")
     parser.add_argument("--force", action="store_true", help="replace an existing document")
     parser.add_argument("--dry-run", action="store_true", help="print the document, write nothing")
+
+
+def _diff(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("old", type=Path, metavar="OLD", help="the selection file of the earlier document")
+    parser.add_argument("new", type=Path, metavar="NEW", help="the selection file of the later one")
+    parser.add_argument("--json", action="store_true", help="as JSON on standard output")
 
 
 def _explain_log(parser: argparse.ArgumentParser) -> None:
