@@ -217,8 +217,8 @@ def smoke() -> SmokeResult:
             StrategySeen(id="spec_eagle3", decision="defer", seen="not_in_force", because="no speculative setting"),
         ),
         memory=(
-            MemoryRow(term="Weights", predicted_bytes=None, measured_bytes=17_340_000_000),
-            MemoryRow(term="Room for KV cache", predicted_bytes=None, measured_bytes=54_100_000_000),
+            MemoryRow(term="weights", predicted_bytes=17_163_798_528, measured_bytes=17_340_000_000),
+            MemoryRow(term="kv_room", predicted_bytes=58_948_621_026, measured_bytes=58_100_000_000),
         ),
         capacity=Capacity(concurrency=24, kind="edge", stop_reason="the bracket was 4 wide", confidence=0.95),
         telemetry=Telemetry(
