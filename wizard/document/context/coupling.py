@@ -187,5 +187,5 @@ def _sum(cost: ChangeCost[Any]) -> str:
         return f"{name}: {cost.sum.text()} for {formats.number(days)} days"
     missing = len(cost.without_days)
     if missing:
-        return f"{name}: not stated, {missing} of {len(cost.works)} pieces of work have no days"
+        return f"{name}: not stated, days are missing for {missing} of {len(cost.works)} pieces of work"
     return f"{name}: not stated, the day rate or the currency is not given"
