@@ -75,6 +75,11 @@ class Launch(BaseModel):
     environment: tuple[tuple[str, str], ...] = ()
     strategies: tuple[str, ...] = ()
 
+    @property
+    def pinned_revision(self) -> str | None:
+        """The revision of the model as the command names it; None for a remark in its place."""
+        return self.revision if self.revision and _REVISION.fullmatch(self.revision) else None
+
     def strategy_number(self, strategy: str) -> str:
         """Return the document's id of a strategy (ST-1); raises `ValueError` if it was not answered."""
         return f"ST-{self.strategies.index(strategy) + 1}"
@@ -98,8 +103,8 @@ class Launch(BaseModel):
             return None
         variables = [f"{name}={shlex.quote(value)}" for name, value in self.environment]
         groups = [" ".join([*variables, "vllm serve", _quoted(self.model)])]
-        if self.revision and _REVISION.fullmatch(self.revision):
-            groups.append(f"--revision {shlex.quote(self.revision)}")
+        if self.pinned_revision:
+            groups.append(f"--revision {shlex.quote(self.pinned_revision)}")
         if not self.find("--uds"):
             groups += [f"{flag} {value}" for flag, value in _LOOPBACK if not self.find(flag)]
         groups += [_printed(setting) for setting in self.settings]

@@ -1,6 +1,5 @@
 """2.2: the hardware that was found beside the hardware that is proposed, and the fit with what exists."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -10,7 +9,7 @@ from probes.reading import Reading
 from wizard.document import formats
 from wizard.document.context.common import Context, machine_kind, said, source, sources
 from wizard.document.markdown import NOT_GIVEN, Table
-from wizard.machine import confidence_of
+from wizard.machine import confidence_of, driver_branch
 from wizard.proof import gpus_in_all, same_name, usable_gpus
 from wizard.selection import Selection
 
@@ -168,16 +167,10 @@ def _more(found: int | None, proposed: int | None) -> str:
     return f"{proposed - found} more proposed" if proposed > found else f"{found - proposed} fewer proposed"
 
 
-def _number_in(text: str | None) -> int | None:
-    """The driver branch that a text names: 580 in "580 or later" and in "580.105.08"."""
-    match = re.search(r"(?<![0-9.])([0-9]{3})(?![0-9])", text or "")
-    return int(match[1]) if match else None
-
-
 def _driver_difference(selection: Selection) -> str:
     machine = selection.machine
-    found = _number_in(machine.driver.version.value) if machine else None
-    proposed = _number_in(selection.answers.runtime.hardware.driver)
+    found = driver_branch(machine.driver.version.value) if machine else None
+    proposed = driver_branch(selection.answers.runtime.hardware.driver)
     if found is None or selection.answers.runtime.hardware.driver is None:
         return NOT_GIVEN
     if proposed is None:
@@ -244,7 +237,7 @@ def _driver_need(selection: Selection) -> str:
 
 
 def _driver_fits(selection: Selection) -> str:
-    policy = _number_in(selection.answers.runtime.existing.driver_policy)
+    policy = driver_branch(selection.answers.runtime.existing.driver_policy)
     major = _cuda_major(selection)
     if policy is None or (major is not None and major < 13):
         return "not checked"
