@@ -36,6 +36,11 @@ _ROW_IDENTITY = {
 _ROW_IDENTITY_ELSEWHERE = "name"
 
 
+def row_identity(rows_key: str) -> str:
+    """The field by which rows of a list such as `budget.engine.items` are told apart."""
+    return _ROW_IDENTITY.get(rows_key, _ROW_IDENTITY_ELSEWHERE)
+
+
 @dataclass(frozen=True)
 class Layer:
     """One answers file: its name as the user gave it, its content, and the colleague who filled it, if it says so."""
@@ -204,7 +209,7 @@ def _merge_rows(
     origins: dict[str, Origin],
     problems: list[Problem] | None,
 ) -> None:
-    identity = _ROW_IDENTITY.get(path, _ROW_IDENTITY_ELSEWHERE)
+    identity = row_identity(path)
     earlier = {row[identity]: index for index, row in enumerate(into) if isinstance(row.get(identity), str)}
     here: set[str] = set()
     for row in rows:

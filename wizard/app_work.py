@@ -15,6 +15,7 @@ from wizard.smoke_run import SmokeRun, TellingObserver, apply_remedy
 
 if TYPE_CHECKING:
     from probes.machine import Machine
+    from wizard.compare import Comparison
     from wizard.selection import Selection
     from wizard.session import Session
     from wizard.snapshot import Snapshot
@@ -35,6 +36,7 @@ class Working(App[int]):
         self.machine_words = "MACHINE  being read …"
         self.machine_table = self.machine_words
         self.checked: Selection | None = None
+        self.since: Comparison | None = None
         self.check_problem = ""
         self.smoke = SmokeRun()
         self._smoke_began = 0.0
@@ -110,10 +112,12 @@ class Working(App[int]):
 
     @work(thread=True, group="check", exclusive=True, exit_on_error=False)
     def _check(self, serial: int, snapshot: "Snapshot", machine: "Machine | None") -> None:
+        from wizard.opening import changes_since
         from wizard.writing import selection_of
 
         try:
-            self.post_message(Checked(serial, selection_of(snapshot, machine)))
+            selection = selection_of(snapshot, machine)
+            self.post_message(Checked(serial, selection, since=changes_since(snapshot.earlier, selection)))
         except SelwizError as error:
             self.post_message(Checked(serial, None, f"{error.message} {error.remedy}"))
         except Exception as error:
@@ -125,7 +129,7 @@ class Working(App[int]):
             return
         self.check_problem = event.problem
         if event.selection is not None:
-            self.checked = event.selection
+            self.checked, self.since = event.selection, event.since
         self.refresh_page()
 
     # ---------------------------------------------------------------- smoke

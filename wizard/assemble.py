@@ -13,6 +13,8 @@ from wizard.open_answers import open_answers
 from wizard.provenance import Origin
 from wizard.rules import check
 from wizard.selection import EvidenceFile, Selection, Tool, answers_file
+from wizard.sizing.gpus import common_types
+from wizard.sizing.proposed import proposed_sizing
 
 #: Raised when the document's outline changes.
 TEMPLATE_VERSION = 1
@@ -27,16 +29,18 @@ def assemble(
     evidence: tuple[EvidenceFile, ...] = (),
 ) -> Selection:
     """Put everything that is known into one selection and run the rules on it."""
-    answers = gathered.answers
+    answers, command = gathered.answers, launch(gathered.answers)
+    machine = _machine(gathered.machine, prepared_on)
     selection = Selection(
         tool=Tool(version=__version__, template=TEMPLATE_VERSION, schema_version=SCHEMA_VERSION),
         prepared_on=prepared_on,
         answers=answers,
         origins=_origins(gathered),
         models=gathered.models,
-        machine=_machine(gathered.machine, prepared_on),
+        machine=machine,
         measured_on=_machine(gathered.measured_on, prepared_on),
-        launch=launch(answers),
+        launch=command,
+        sizing=proposed_sizing(answers, command, machine, gathered.configuration, gathered.weights, common_types()),
         smoke=smoke,
         engine_line=engine_line(answers.budget.engine),
         runtime_line=runtime_line(answers.budget.runtime),

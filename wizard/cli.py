@@ -114,6 +114,14 @@ def _parser() -> argparse.ArgumentParser:
         )
     )
     _explain_log(_command(commands, "explain", "why a vLLM did not start, in plain words", "selwiz explain server.log"))
+    _diff(
+        _command(
+            commands,
+            "diff",
+            "what changed between two selections, which line it touches",
+            "selwiz diff old.selection.json new.selection.json",
+        )
+    )
     _answers(_command(commands, "answers", "a commented answers file", "selwiz answers --example -o project.toml"))
     _show(_command(commands, "show", "every value with its source", "selwiz show --answers project.toml"))
     _command(commands, "schema", "JSON Schema of the answers file", "selwiz schema > answers.schema.json")
@@ -292,6 +300,12 @@ def _verify(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strict", action="store_true", help="what cannot be seen counts as a difference")
     parser.add_argument("-o", "--output", metavar="REPORT.md", type=Path, help="write a report for the acceptance")
     parser.add_argument("--force", action="store_true", help="replace an existing report")
+    parser.add_argument("--json", action="store_true", help="as JSON on standard output")
+
+
+def _diff(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("old", type=Path, metavar="OLD", help="the selection file of the earlier document")
+    parser.add_argument("new", type=Path, metavar="NEW", help="the selection file of the later one")
     parser.add_argument("--json", action="store_true", help="as JSON on standard output")
 
 

@@ -1,13 +1,15 @@
 """Everything there is before a decision is written: the answers in force, the machine, and the models' facts."""
 
+import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 
 from probes.errors import ProbeError
 from probes.machine import Machine
-from probes.models import ModelFacts, read_model_folder
+from probes.models import ModelConfiguration, ModelFacts, WeightFiles, read_model_folder, read_weights
 from wizard.answers import Answers, Model
 from wizard.answers_file import Layer, Tree, merge, read_layer, validate
+from wizard.catalogue.configurations import known_configuration
 from wizard.catalogue.loader import engine_id, model_facts
 from wizard.defaults import fill
 from wizard.errors import UsageError
@@ -15,6 +17,7 @@ from wizard.flags import check_flags, typed_flags
 from wizard.machine import machine_at
 from wizard.paths import cache_dir
 from wizard.provenance import Origin
+from wizard.sizing.source import cached_folder, configuration_at
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,8 @@ class Gathered:
     """The answers in force with their origins, the files and their merged tree as typed, the machine, and the models.
 
     `models` runs beside `answers.engine.models`; None where nothing is known of one. `measured_on` is the machine of an
-    earlier measurement where that is another one than `machine`, which will be bought.
+    earlier measurement where that is another one than `machine`, which will be bought. `configuration` is the whole
+    config.json of the model that this selection carries, and `weights` what its files hold, where they are known.
     """
 
     answers: Answers
@@ -32,6 +36,8 @@ class Gathered:
     machine: Machine | None
     models: tuple[ModelFacts | None, ...]
     measured_on: Machine | None = None
+    configuration: ModelConfiguration | None = None
+    weights: WeightFiles | None = None
 
 
 def gather(
@@ -68,7 +74,17 @@ def gather_layers(
         typed = tuple(typed_flags(answers.runtime.settings.extra_flags, "vllm"))
         check_flags(typed, answers.runtime.version, machine, cache_dir() / "vllm")
     models = tuple(_facts(model) for model in answers.engine.models)
-    return Gathered(answers, origins, tuple(layers), merged.tree, machine, models)
+    configuration, weights = carried_configuration(answers)
+    return Gathered(
+        answers,
+        origins,
+        tuple(layers),
+        merged.tree,
+        machine,
+        models,
+        configuration=configuration,
+        weights=weights,
+    )
 
 
 def _facts(model: Model) -> ModelFacts | None:
@@ -79,3 +95,27 @@ def _facts(model: Model) -> ModelFacts | None:
         except ProbeError as error:
             raise UsageError(f"engine.models, {model.name or model.path}: {error.message}", error.remedy) from None
     return model_facts(model.name) if model.name else None
+
+
+def carried_configuration(answers: Answers) -> tuple[ModelConfiguration | None, WeightFiles | None]:
+    """The configuration of the carried model and its weights: its folder, else the catalogue, else the Hub's cache.
+
+    What cannot be read counts as not known here.
+    """
+    model = answers.engine.carried_model
+    if model is None:
+        return None, None
+    folder = Path(model.path).expanduser() if model.path else None
+    if folder is None and model.name:
+        known = known_configuration(model.name)
+        if known is not None:
+            return known, None
+        folder = cached_folder(model.name)
+    if folder is None:
+        return None, None
+    with contextlib.suppress(ProbeError):
+        configuration = configuration_at(folder)
+        with contextlib.suppress(ProbeError):
+            return configuration, read_weights(folder)
+        return configuration, None
+    return None, None

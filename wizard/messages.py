@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from probes.machine import Machine
     from probes.smoke.plan import SmokePlan
     from probes.smoke.result import SmokeResult
+    from wizard.compare import Comparison
     from wizard.selection import Selection
 
 
@@ -33,12 +34,14 @@ class MachineRead(Message):
 class Checked(Message):
     """The rules were run on the answers as they were; `problem` says why they could not be.
 
+    `since` is what changed since the earlier selection, where the session began from one.
     `serial` counts the checks: one that a newer check has overtaken says nothing any more.
     """
 
     serial: int
     selection: "Selection | None"
     problem: str = ""
+    since: "Comparison | None" = None
 
 
 @dataclass

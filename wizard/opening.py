@@ -1,15 +1,24 @@
-"""Opening answers files: as a project of their own, or as a colleague's reply merged into the open one."""
+"""Opening files: answers of a project, a reply of a colleague, an earlier selection as the next version of it."""
 
+import functools
+from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from wizard.answers_file import read_layer
+from wizard.answers import NumberText
+from wizard.answers_file import Layer, Tree, read_layer
+from wizard.errors import UsageError
+from wizard.questions import leaves
 from wizard.screens.modals import ChoiceScreen, PathScreen
+from wizard.selection import Selection
+from wizard.selection_file import read_selection
 from wizard.session import Session
 from wizard.session_store import listed
+from wizard.tree import put
 
 if TYPE_CHECKING:
     from wizard.app import WizardApp
+    from wizard.compare import Comparison
 
 
 def session_with_files(paths: list[Path], *, resumed: bool, short: bool) -> Session:
@@ -17,8 +26,45 @@ def session_with_files(paths: list[Path], *, resumed: bool, short: bool) -> Sess
     saved = [found for found in listed() if not found.problem]
     session = Session.resume(saved[0].path) if resumed and saved else Session(short=short)
     for path in paths:
-        session.open_layer(read_layer(path))
+        if path.suffix == ".json":
+            session.open_layer(_layer_of(path))
+            session.earlier = str(path.resolve())
+        else:
+            session.open_layer(read_layer(path))
     return session
+
+
+def _layer_of(path: Path) -> Layer:
+    """What people answered in an earlier selection; its defaults and readings are made anew."""
+    selection = read_selection(path)
+    given: Tree = {}
+    for leaf in leaves(selection.answers):
+        if leaf.value not in (None, (), {}) and selection.origin(leaf.key).word == "answer":
+            put(given, leaf.key, _typed(leaf.value))
+    return Layer(name=path.name, tree=given)
+
+
+def _typed(value: Any) -> Any:
+    if isinstance(value, Decimal | float):
+        return NumberText(format(value, "f") if isinstance(value, Decimal) else repr(value))
+    return list(value) if isinstance(value, tuple) else value
+
+
+@functools.lru_cache(maxsize=4)
+def _earlier(path: str) -> Selection:
+    return read_selection(Path(path))
+
+
+def changes_since(earlier: str, selection: Selection) -> "Comparison | None":
+    """What changed since an earlier selection; None where there is none, or its file has gone."""
+    if not earlier:
+        return None
+    from wizard.compare import compare
+
+    try:
+        return compare(_earlier(earlier), selection)
+    except UsageError:
+        return None
 
 
 def ask_file(app: "WizardApp") -> None:
@@ -40,4 +86,4 @@ def ask_file(app: "WizardApp") -> None:
         ways = ["A project of its own", f'A reply, merged into "{saved[0].title[:40]}"']
         app.push_screen(ChoiceScreen("What is this file?", ways), chosen)
 
-    app.push_screen(PathScreen("Open which answers file?", "path, such as project.toml"), named)
+    app.push_screen(PathScreen("Open which answers file, or NAME.selection.json?", "path, such as project.toml"), named)

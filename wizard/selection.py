@@ -16,6 +16,7 @@ from wizard.finding import Finding
 from wizard.launch import Launch
 from wizard.open_answers import OpenAnswer
 from wizard.provenance import Origin, SourceWord, origin_of
+from wizard.sizing.answer import ProposedSizing
 
 
 class Tool(BaseModel):
@@ -52,7 +53,7 @@ class Selection(BaseModel):
     `answers` has defaults filled in; `origins` says for every key (`runtime.layout.tensor_parallel`,
     `engine.models[0].name`) where its value comes from. `models` runs beside `answers.engine.models`. `machine` and
     `smoke` are None where nothing was probed or measured; `measured_on` is None unless the run's machine is another one
-    than `machine`, which will be bought.
+    than `machine`, which will be bought. `sizing` is None where no model is carried.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -65,6 +66,7 @@ class Selection(BaseModel):
     models: tuple[ModelFacts | None, ...] = ()
     machine: Machine | None = None
     launch: Launch
+    sizing: ProposedSizing | None = None
     measured_on: Machine | None = None
     smoke: SmokeResult | None = None
     engine_line: EngineLine

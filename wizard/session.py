@@ -52,7 +52,10 @@ class Place:
 
 @dataclass
 class Session:
-    """One selection in the making. `path` is its file; `smoke_dir` the folder of its measurement, if there is one."""
+    """One selection in the making. `path` is its file; `smoke_dir` the folder of its measurement, if there is one.
+
+    `earlier` is the selection file that it began from, if it is a new version of one.
+    """
 
     path: Path = field(default_factory=session_store.new_path)
     tree: Tree = field(default_factory=dict)
@@ -64,6 +67,7 @@ class Session:
     target: str = ""
     saved_at: str = ""
     smoke_dir: str = ""
+    earlier: str = ""
     machine: "Machine | None" = None
     notices: list[str] = field(default_factory=list)
 
@@ -268,6 +272,7 @@ class Session:
                 "short": self.short,
                 "target": self.target,
                 "smoke_dir": self.smoke_dir,
+                "earlier": self.earlier,
                 "tree": encoded(self.tree),
                 "origins": {key: origin.model_dump(exclude_none=True) for key, origin in self.origins.items()},
                 "rejected": {key: {"raw": value.raw, "message": value.message} for key, value in kept.items()},
@@ -293,9 +298,8 @@ class Session:
         left_open = data.get("left_open")
         session.left_open = {str(key) for key in left_open} if isinstance(left_open, list) else set()
         session.short = data.get("short") is True
-        session.step, session.target, session.saved_at, session.smoke_dir = (
-            str(data.get(name) or "") for name in ("step", "target", "saved_at", "smoke_dir")
-        )
+        for name in ("step", "target", "saved_at", "smoke_dir", "earlier"):
+            setattr(session, name, str(data.get(name) or ""))
         session._sanitise()
         session._settle()
         return session

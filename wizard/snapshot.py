@@ -12,8 +12,9 @@ class Snapshot(NamedTuple):
     layer: Layer
     smoke_dir: str
     name: str
+    earlier: str = ""
 
     @classmethod
     def of(cls, session: Session) -> "Snapshot":
         """The session now."""
-        return cls(session.to_layer(), session.smoke_dir, session.path.stem)
+        return cls(session.to_layer(), session.smoke_dir, session.path.stem, session.earlier)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     # The first question is shown before any of them is needed, and loading them takes longer than drawing it.
     from probes.machine import Machine
     from wizard.budget import EngineLine, RuntimeLine
+    from wizard.compare import Comparison
     from wizard.finding import Finding, Severity
     from wizard.selection import Selection
 
@@ -80,6 +81,16 @@ def smoke_words(selection: "Selection") -> str:
         return f"The smoke failed while {smoke.failure.phase}: {printable(smoke.failure.message)}"
     claim = "pipeline only, no speed of the selection" if smoke.mode == "tiny" else f"mode {smoke.mode}"
     return f"Measured: {len(smoke.points)} points, {claim}."
+
+
+def since_words(since: "Comparison | None", name: str) -> str:
+    """What changed since the selection that this one began from; empty where it began from none."""
+    if since is None:
+        return ""
+    changes = "1 change" if len(since.changes) == 1 else f"{len(since.changes)} changes"
+    lines = f"lines {' and '.join(since.lines_touched)}" if since.lines_touched else "no line"
+    lapsed = f", {len(since.lapsed_measurements)} measured points lapse" if since.lapsed_measurements else ""
+    return f"Since {printable(name)}: {changes}, {lines}{lapsed} (d shows them)."
 
 
 def machine_lines(text: str) -> str:

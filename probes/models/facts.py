@@ -29,6 +29,8 @@ _POSITIONS = (
     "max_seq_len",
     "n_ctx",
 )
+#: Kinds of scaling whose stated positions are the scaled ones already.
+_SCALED_ALREADY = ("llama3", "longrope", "mrope", "su", "default", "proportional")
 _EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
 _EXPERTS_PER_TOKEN = (
     "num_experts_per_tok",
@@ -44,6 +46,7 @@ class ModelFacts(BaseModel):
     """What a model's configuration states; None is what it does not state.
 
     `quantization` is the method's name as vLLM calls it (`fp8`, `modelopt`, `compressed-tensors`, …).
+    `longest_request_tokens` counts scaled positions, which `max_position_embeddings` may leave out.
     `source` is the file, with `~` for the user's home.
     """
 
@@ -59,6 +62,7 @@ class ModelFacts(BaseModel):
     hidden_size: int | None
     vocab_size: int | None
     max_position_embeddings: int | None
+    longest_request_tokens: int | None = None
     quantization: str | None
     dtype: str | None
     is_moe: bool
@@ -100,11 +104,27 @@ def facts_of(configuration: ModelConfiguration) -> ModelFacts:
         or _word(whole, "dtype")
         or _word(whole, "torch_dtype"),
         is_moe=(experts or 0) > 1,
+        longest_request_tokens=longest_request(configuration),
         experts=experts or None,
         experts_per_token=configuration.count(*_EXPERTS_PER_TOKEN) if experts else None,
         source=source,
         **facts,
     )
+
+
+def longest_request(configuration: ModelConfiguration) -> int | None:
+    """Tokens of the longest request, scaled positions included, as vLLM derives it (0.32.0 `config/model.py`)."""
+    limit = configuration.count(*_POSITIONS)
+    scaling = configuration.text.get("rope_parameters") or configuration.text.get("rope_scaling")
+    if limit is None or not isinstance(scaling, dict):
+        return limit
+    kind = scaling.get("rope_type", scaling.get("type", "default"))
+    factor, original = scaling.get("factor"), scaling.get("original_max_position_embeddings")
+    if kind in _SCALED_ALREADY or isinstance(factor, bool) or not isinstance(factor, int | float):
+        return limit
+    if kind == "yarn" and isinstance(original, int):
+        limit = original
+    return int(limit * factor)
 
 
 def has_weights(path: Path) -> bool:

@@ -10,7 +10,8 @@ from typing import Any
 
 from probes.models import ModelConfiguration
 from tests.tools.vllm_truth import CONTEXT, DATA, configuration
-from wizard.sizing.compute import Sizing, compute
+from wizard.sizing.answer import Sizing
+from wizard.sizing.compute import compute
 from wizard.sizing.families import model_tensors
 from wizard.sizing.layers import NotCovered, cache_shape
 from wizard.sizing.request import SizeRequest

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.tui.conftest import paste, settle, words
+from tests.unit.document_selections import full
 from wizard.answers_writer import render_answers
 from wizard.app import WizardApp
 from wizard.example import example_tree
@@ -15,6 +16,7 @@ from wizard.screens.review import ReviewScreen
 from wizard.screens.smoke import SmokeScreen
 from wizard.screens.start import StartScreen
 from wizard.screens.step import StepScreen
+from wizard.selection import to_json
 from wizard.session import Session
 from wizard.session_store import listed
 
@@ -332,3 +334,16 @@ async def test_back_from_the_first_question_of_new_is_the_first_screen(new: Wiza
         await pilot.press("f3")
         await settle(pilot, lambda app: isinstance(app.screen, StartScreen))
         assert len(new.screen_stack) == 2
+
+
+async def test_an_earlier_selection_is_opened_as_its_next_version(tmp_path: Path) -> None:
+    earlier = tmp_path / "v1.selection.json"
+    earlier.write_text(to_json(full()), encoding="utf-8")
+    app = WizardApp(answers=[earlier])
+    async with app.run_test(size=NARROW) as pilot:
+        await settle(pilot, on_step)
+        app.answer("budget.runtime.items[0].unit_price", "9.99")
+        await pilot.press("f6")
+        await settle(pilot, lambda app: "Since v1.selection.json" in words(app))
+        await pilot.press("d")
+        await settle(pilot, lambda app: "budget.runtime.items[R1].unit_price: 3.05" in words(app))

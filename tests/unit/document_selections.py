@@ -31,11 +31,14 @@ from wizard.budget import engine_line, runtime_line
 from wizard.catalogue import model_facts
 from wizard.defaults import fill
 from wizard.example import example_tree
+from wizard.gather import carried_configuration
 from wizard.launch import launch
 from wizard.open_answers import open_answers
 from wizard.provenance import Origin
 from wizard.rules import check
 from wizard.selection import EvidenceFile, Selection, Tool
+from wizard.sizing.gpus import common_types
+from wizard.sizing.proposed import proposed_sizing
 
 DAY = datetime.date(2026, 11, 26)
 GPU = "NVIDIA H100 80GB HBM3"
@@ -270,6 +273,8 @@ def from_answers(
     evidence: tuple[EvidenceFile, ...] = (),
 ) -> Selection:
     """A selection from answers that are already validated."""
+    command = launch(answers)
+    configuration, weights = carried_configuration(answers)
     selection = Selection(
         tool=Tool(version="0.1.0", template=1, schema_version=1),
         prepared_on=DAY,
@@ -277,7 +282,8 @@ def from_answers(
         origins=origins,
         models=tuple(model_facts(model.name) for model in answers.engine.models),
         machine=on,
-        launch=launch(answers),
+        launch=command,
+        sizing=proposed_sizing(answers, command, on, configuration, weights, common_types()),
         smoke=run,
         engine_line=engine_line(answers.budget.engine),
         runtime_line=runtime_line(answers.budget.runtime),

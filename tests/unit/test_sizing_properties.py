@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from probes.models import configuration_of
 from wizard.catalogue.configurations import known_configuration, known_models
-from wizard.sizing.compute import Sizing, compute
-from wizard.sizing.floors import Ceilings, Floor, below_floor, uncached_tokens
+from wizard.sizing.answer import Floor, Sizing
+from wizard.sizing.compute import compute
+from wizard.sizing.floors import Ceilings, below_floor, uncached_tokens
 from wizard.sizing.layers import CacheShape, cache_shape
 from wizard.sizing.planner import PlannerInputs, concurrency, plan
 from wizard.sizing.request import GIB, GpuFacts, SizeRequest, working_tensor_parallel

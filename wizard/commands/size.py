@@ -8,7 +8,8 @@ from typing import Any
 from wizard.console import put, put_json, say
 from wizard.errors import UsageError
 from wizard.exit_codes import ExitCode
-from wizard.sizing.compute import Sizing, compute
+from wizard.sizing.answer import Sizing
+from wizard.sizing.compute import compute
 from wizard.sizing.floors import Ceilings
 from wizard.sizing.request import GIB, GpuFacts, SizeRequest
 from wizard.sizing.source import find_model

@@ -11,6 +11,7 @@ from wizard.document.context.hardware import hardware
 from wizard.document.context.measurement import measurement, rate
 from wizard.document.context.money import engine_block, funding, runtime_block
 from wizard.document.context.runtime import runtime
+from wizard.document.context.sizing import sizing
 from wizard.document.markdown import Table, rendered
 from wizard.selection import Selection
 
@@ -19,7 +20,7 @@ FUNDING = ("Line", "Purpose", "One-time", "Recurring per year", "Currency", "Own
 
 def render(selection: Selection) -> str:
     """Return the document as Markdown, UTF-8 with LF line ends, ending in one newline."""
-    section_2 = runtime(selection) | hardware(selection)
+    section_2 = runtime(selection) | hardware(selection) | sizing(selection)
     parts = {
         "front": rendered("front.md.j2", front(selection)),
         "brief": rendered("brief.md.j2", brief(selection) | {"funding": _funding(selection)}),

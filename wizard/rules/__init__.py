@@ -6,13 +6,13 @@ A rule fires only on what is known. What is missing is an open question, except 
 import re
 
 from wizard.finding import Finding, Severity
-from wizard.rules import budget, compatibility, governance, measurement
+from wizard.rules import budget, compatibility, governance, measurement, sizing
 from wizard.rules.rule import Rule
 from wizard.selection import Selection
 
 __all__ = ["RULES", "Rule", "check", "explain"]
 
-RULES: tuple[Rule, ...] = (*compatibility.RULES, *measurement.RULES, *budget.RULES, *governance.RULES)
+RULES: tuple[Rule, ...] = (*compatibility.RULES, *sizing.RULES, *measurement.RULES, *budget.RULES, *governance.RULES)
 
 _ORDER: dict[Severity, int] = {"block": 0, "warn": 1, "note": 2}
 

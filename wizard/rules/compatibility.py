@@ -93,7 +93,7 @@ def longest_request_fits(selection: Selection) -> list[Finding]:
             remedy = f"Set the longest request to at least {number(asked)} tokens, or shorten the calls."
             found.append(finding("C6", "block", message, key, remedy))
     carried = carried_model(selection)
-    limit = carried[2].max_position_embeddings if carried and carried[2] else None
+    limit = carried[2].longest_request_tokens or carried[2].max_position_embeddings if carried and carried[2] else None
     # Overrides of the model's own configuration may extend its positions, which its facts do not show.
     if limit is not None and length > limit and selection.launch.find("--hf-overrides") is None:
         message = f"The longest request of {number(length)} tokens passes the model's limit of {number(limit)}."

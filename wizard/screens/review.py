@@ -1,14 +1,17 @@
 """The review: what is wrong, what is open, how well founded it is, and the two lines side by side, unadded."""
 
+from pathlib import Path
+
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from wizard.comparison_text import comparison_lines
 from wizard.printable import printable
 from wizard.questions import question_of
 from wizard.screens.page import Page
-from wizard.views import counted, finding_line, line_block, side_by_side, smoke_words, sources_line
+from wizard.views import counted, finding_line, line_block, side_by_side, since_words, smoke_words, sources_line
 
 
 def _title(key: str) -> str:
@@ -26,12 +29,14 @@ class ReviewScreen(Page):
         Binding("p", "preview", "preview", show=False),
         Binding("w", "next", "write", show=False),
         Binding("c", "colleagues", "questions for colleagues", show=False),
+        Binding("d", "differences", "what changed", show=False),
     ]
     DEFAULT_CSS = """
     ReviewScreen #list { height: 1fr; border: none; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
     ReviewScreen #count { height: 1; padding: 0 1; text-style: bold; margin-top: 1; }
     ReviewScreen #lines { height: 6; padding: 0 1; margin-top: 1; }
     ReviewScreen #grounds { height: 2; padding: 0 1; color: $text-muted; }
+    ReviewScreen #since { height: 1; padding: 0 1; display: none; }
     ReviewScreen #keys { height: 1; padding: 0 1; text-style: bold; }
     """
 
@@ -46,6 +51,7 @@ class ReviewScreen(Page):
         yield OptionList(id="list", markup=False, compact=True)
         yield Static("", id="lines", markup=False)
         yield Static("", id="grounds", markup=False)
+        yield Static("", id="since", markup=False)
         yield Static("", id="keys", markup=False)
         yield self.keybar
 
@@ -83,6 +89,9 @@ class ReviewScreen(Page):
         runtime.append("  The two lines are never added.")
         self.query_one("#lines", Static).update(side_by_side(engine, runtime, max(self.size.width - 2, 60)))
         self.query_one("#grounds", Static).update(f"{sources_line(selection)}\n{smoke_words(selection)}")
+        since = since_words(self.wizard.since, Path(session.earlier).name)
+        self.query_one("#since", Static).update(since)
+        self.query_one("#since", Static).display = bool(since)
         write = "F4 write it" if selection.status == "proposed" else "F4 write as draft (something blocks)"
         self.query_one("#keys", Static).update(f"{write}   p preview   c for colleagues")
 
@@ -104,6 +113,11 @@ class ReviewScreen(Page):
     def action_colleagues(self) -> None:
         """Write the questions that wait for others."""
         self.wizard.write_questions()
+
+    def action_differences(self) -> None:
+        """Show what changed since the selection that this one began from."""
+        if self.wizard.since is not None:
+            self.wizard.explain(comparison_lines(self.wizard.since))
 
     def action_why(self) -> None:
         """Say the whole finding with its remedy."""

@@ -8,7 +8,8 @@ from probes.models.configuration import ModelConfiguration
 from wizard.catalogue.loader import gpus
 from wizard.catalogue.rows import GpuRow
 from wizard.errors import SelwizError
-from wizard.sizing.compute import Sizing, compute
+from wizard.sizing.answer import Sizing
+from wizard.sizing.compute import compute
 from wizard.sizing.floors import Ceilings, below_floor
 from wizard.sizing.gpus import rates
 from wizard.sizing.layers import NotCovered, cache_shape
@@ -127,7 +128,7 @@ def _least(
             continue
         below = below_floor(answer.floor, ceilings)
         if below:
-            reason = "a ceiling is below its floor with every layout that fits: " + ", ".join(b.metric for b in below)
+            reason = "a ceiling is below its floor with every layout that fits: " + ", ".join(b.name for b in below)
             continue
         return Candidate(gpu.name, count, tp, pp, answer, None, confidence)
     return Candidate(gpu.name, None, None, None, None, reason, confidence)

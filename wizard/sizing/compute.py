@@ -2,61 +2,19 @@
 
 import functools
 from dataclasses import dataclass, replace
-from typing import Any
 
 from probes.models.configuration import LAYERS, ModelConfiguration
 from probes.models.weights import WeightFiles
+from wizard.sizing.answer import Floor, Sizing, Term
 from wizard.sizing.dtypes import CACHE_TYPES, DTYPE_BYTES, model_dtype
 from wizard.sizing.families import model_tensors
-from wizard.sizing.floors import Floor, Passed, floors, passed
+from wizard.sizing.floors import Passed, floors, passed
 from wizard.sizing.formats import ONLINE, WeightFormat, cache_type_of_checkpoint, stored, weight_format
 from wizard.sizing.layers import Attention, CacheShape, NotCovered, cache_shape
-from wizard.sizing.memory import Term, batch_defaults, overheads, reserved_bytes
+from wizard.sizing.memory import batch_defaults, overheads, reserved_bytes
 from wizard.sizing.planner import CachePlan, PlannerInputs, concurrency, plan, stage_bounds
 from wizard.sizing.request import SizeRequest, check
 from wizard.sizing.tensors import Ranks, on_rank, on_stage
-
-
-@dataclass(frozen=True)
-class Sizing:
-    """The answer. Bytes are of one GPU where the name says so; None is what the method does not cover.
-
-    `max_concurrency` is what one engine logs at `context`; `max_concurrency_at_workload` counts requests of the
-    workload's own length. `fits` says that the engine starts and that all calls in flight have room at a time.
-    `free_bytes_per_gpu` is what is free now, where it was measured.
-    """
-
-    model: str
-    architecture: str | None
-    method: str
-    method_note: str | None
-    context: int
-    parameters: int | None
-    weight_bytes: int | None
-    weight_bytes_per_gpu: int | None
-    kv_bytes_per_request: int | None
-    kv_bytes_per_request_per_gpu: int | None
-    state_bytes_per_request: int | None
-    block_size: int | None
-    assumptions: dict[str, int]
-    required_bytes_per_gpu: int | None
-    reserved_bytes_per_gpu: int | None
-    free_bytes_per_gpu: int | None
-    kv_room_bytes_per_gpu: int | None
-    max_concurrency: float | None
-    max_concurrency_at_workload: float | None
-    fits: bool | None
-    floor: Floor
-    terms: tuple[Term, ...]
-    not_modelled: tuple[str, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """The shape of `size --json`."""
-        fields = dict(self.__dict__)
-        fields["floor"] = dict(self.floor.__dict__)
-        fields["terms"] = [dict(term.__dict__) for term in self.terms]
-        fields["not_modelled"] = list(self.not_modelled)
-        return {"schema_version": 1, **fields}
 
 
 @dataclass(frozen=True)
@@ -74,11 +32,12 @@ class _Weights:
 
 @dataclass(frozen=True)
 class _Cache:
-    """The plan of the asked layout, the one without any, and the one of the workload's length."""
+    """The plan of the asked layout, the one without any, the one of the workload's length, and of its own tokens."""
 
     layout: CachePlan
     alone: CachePlan
     workload: CachePlan | None
+    own: CachePlan | None
 
 
 def compute(configuration: ModelConfiguration, request: SizeRequest, weights: WeightFiles | None = None) -> Sizing:
@@ -157,12 +116,15 @@ def _cache(configuration: ModelConfiguration, shape: CacheShape, request: SizeRe
         max_num_batched_tokens=batch_defaults(request)[0],
         tensor_parallel=request.tensor_parallel,
         pipeline_parallel=request.pipeline_parallel,
+        prefix_caching=request.prefix_caching,
     )
     layout = _plan(shape, inputs)
     alone = _plan(shape, replace(inputs, tensor_parallel=1, pipeline_parallel=1))
     length = _workload_tokens(request)
     workload = _plan(shape, replace(inputs, context=min(length, context))) if length else None
-    return _Cache(layout, alone, workload)
+    shared = request.shared_prefix_tokens if request.prefix_caching else 0
+    own = _plan(shape, replace(inputs, context=max(1, min(length, context) - shared))) if length else None
+    return _Cache(layout, alone, workload, own)
 
 
 def _cache_type(configuration: ModelConfiguration, request: SizeRequest) -> str:
@@ -193,7 +155,7 @@ def _say_what_is_left_out(
 ) -> None:
     if request.gpu is not None and request.gpu.reserve_bytes is None:
         missing.append("what the driver keeps of the GPU's memory is not known: the reserved share may be 1 % too high")
-    if request.speculative_tokens:
+    if request.speculative_tokens != 0:
         missing.append("weights and cache of a draft model")
     if configuration.vision is not None:
         missing.append("the cache of encoded pictures")
@@ -223,12 +185,13 @@ def _answer(
     room = None
     if reserved is not None and held.stages is not None:
         room = [reserved - weight - beside for weight in held.stages]
-    required = fits = most = at_workload = None
+    required = fits = most = at_workload = start = least = None
     if cache is not None:
         kv = _kv_term(request, context, cache)
         terms.append(kv)
         if held.stages is not None:
             required = max(held.stages) + beside + kv.bytes
+            start, least = _least(request, held.stages, cache)
         if room is not None:
             most = concurrency(cache.layout, room)
             if most is not None and cache.workload is not None:
@@ -251,6 +214,8 @@ def _answer(
         state_bytes_per_request=cache.alone.state_bytes_per_request if cache else None,
         block_size=cache.layout.block_size if cache else None,
         assumptions=_assumptions(request, cache),
+        start_bytes_per_gpu=start,
+        least_bytes_per_gpu=least,
         required_bytes_per_gpu=required,
         reserved_bytes_per_gpu=reserved,
         free_bytes_per_gpu=gpu.free_bytes if gpu else None,
@@ -264,14 +229,31 @@ def _answer(
     )
 
 
+def _calls(request: SizeRequest) -> int:
+    """Calls in flight in one engine: data parallel ranks share them out."""
+    return -(-(request.concurrency or 1) // request.data_parallel)
+
+
+def _least(request: SizeRequest, stages: tuple[int, ...], cache: _Cache) -> tuple[int, int]:
+    """What a start and the asked load need at least, on the GPU that needs most of it."""
+    alone = cache.layout.blocks_per_request + 1
+    blocks = alone
+    if cache.workload is not None and cache.own is not None:
+        calls = min(_calls(request), batch_defaults(request)[1])  # more than a batch wait and hold nothing
+        shared = cache.workload.blocks_per_request - cache.own.blocks_per_request
+        blocks = max(alone, shared + calls * cache.own.blocks_per_request + 1)
+    pairs = list(zip(stages, cache.layout.bytes_per_block, strict=True))
+    return max(held + alone * block for held, block in pairs), max(held + blocks * block for held, block in pairs)
+
+
 def _kv_term(request: SizeRequest, context: int, cache: _Cache) -> Term:
     """The cache that all calls in flight need, and never less than one request of full length, which a start needs."""
-    calls = -(-(request.concurrency or 1) // request.data_parallel)
+    calls = _calls(request)
     each = cache.workload or cache.layout
     blocks = max(calls * each.blocks_per_request, cache.layout.blocks_per_request) + 1
     length = _workload_tokens(request) or context
     size = blocks * max(cache.layout.bytes_per_block, default=0)
-    return Term("KV cache", size, f"vLLM's plan: {calls} × {length} tokens, and one block that is held back")
+    return Term("KV cache", size, f"vLLM's plan: {calls:,} × {length:,} tokens, and one block that is held back")
 
 
 def _assumptions(request: SizeRequest, cache: _Cache | None) -> dict[str, int]:

@@ -6,8 +6,8 @@ from pathlib import Path
 from probes.drybuild import DryBuild, DryBuildRequest, dry_build
 from probes.errors import ProbeError
 from probes.models.configuration import ModelConfiguration
-from wizard.sizing.compute import Sizing
-from wizard.sizing.memory import Term, batch_defaults
+from wizard.sizing.answer import Sizing, Term
+from wizard.sizing.memory import batch_defaults
 from wizard.sizing.request import SizeRequest
 
 

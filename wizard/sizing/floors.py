@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from probes.models.configuration import ModelConfiguration
+from wizard.sizing.answer import Floor
 from wizard.sizing.formats import WeightFormat, stored
 from wizard.sizing.request import SizeRequest
 from wizard.sizing.tensors import Tensor
@@ -16,15 +17,6 @@ from wizard.sizing.tensors import Tensor
 #: No GPU of the catalogue keeps more than this near its processors (256 MB, the last-level cache of AMD's MI300).
 _CACHE_BYTES = 256 * 10**6
 _VISION = ("visual", "vision", "multi_modal", "embed_vision")
-
-
-@dataclass(frozen=True)
-class Floor:
-    """The least TPOT and TTFT in milliseconds; None where what they depend on is not known."""
-
-    tpot_ms: float | None
-    ttft_ms: float | None
-    because: str
 
 
 @dataclass(frozen=True)
@@ -44,6 +36,11 @@ class BelowFloor:
     metric: str
     ceiling_ms: float
     floor_ms: float
+
+    @property
+    def name(self) -> str:
+        """The metric as it is written: TTFT, TPOT, E2E."""
+        return self.metric.removesuffix("_ms").upper()
 
 
 @dataclass(frozen=True)
@@ -80,8 +77,8 @@ def floors(way: Passed | None, form: WeightFormat | None, kv_token_bytes: float,
     said = []
     if gpu.bandwidth_gb_s:
         step = max(moved, 0) / (gpu.bandwidth_gb_s * 1e9) * 1e3
-        tpot = step / (1 + request.speculative_tokens)
-        said.append(f"a step reads at least {max(moved, 0) / 1e9:.1f} GB a GPU at {gpu.bandwidth_gb_s:g} GB/s")
+        tpot = None if request.speculative_tokens is None else step / (1 + request.speculative_tokens)
+        said.append(f"a step reads at least {max(moved, 0) / 1e9:.1f} GB a GPU at {gpu.bandwidth_gb_s:,.0f} GB/s")
     else:
         said.append("the memory bandwidth is not known")
     rate = _rate(gpu.tflops, form)
@@ -89,7 +86,9 @@ def floors(way: Passed | None, form: WeightFormat | None, kv_token_bytes: float,
     if rate and fresh is not None:
         operations = 2 * way.elements * fresh
         ttft = max(operations / (rate * 1e12 * request.ranks) * 1e3, step or 0.0)
-        said.append(f"{fresh} uncached prompt tokens need {operations / 1e12:.1f} tera-operations at {rate:g} TFLOPS")
+        said.append(
+            f"{fresh:,} uncached prompt tokens need {operations / 1e12:,.1f} tera-operations at {rate:,.0f} TFLOPS"
+        )
     elif step is not None:
         ttft = step
     return Floor(tpot, ttft, "; ".join(said))
@@ -104,13 +103,10 @@ def uncached_tokens(request: SizeRequest) -> int | None:
 
 def below_floor(floor: Floor, ceilings: Ceilings) -> list[BelowFloor]:
     """The ceilings that are below their floors, each a blocking finding. E2E is a first token and all that follow."""
-    least_e2e = None
-    if floor.tpot_ms is not None and ceilings.output_tokens:
-        least_e2e = (floor.ttft_ms or 0.0) + floor.tpot_ms * (ceilings.output_tokens - 1)
     pairs = (
         ("ttft_ms", ceilings.ttft_ms, floor.ttft_ms),
         ("tpot_ms", ceilings.tpot_ms, floor.tpot_ms),
-        ("e2e_ms", ceilings.e2e_ms, least_e2e),
+        ("e2e_ms", ceilings.e2e_ms, floor.e2e_ms(ceilings.output_tokens)),
     )
     return [
         BelowFloor(metric, ceiling, least)

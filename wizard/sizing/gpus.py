@@ -1,7 +1,7 @@
 """GPU facts for the sizing out of the catalogue and of a probed machine."""
 
 from probes.machine import Gpu
-from wizard.catalogue.loader import gpu_row
+from wizard.catalogue.loader import gpu_row, gpus
 from wizard.catalogue.rows import GpuRow
 from wizard.errors import UsageError
 from wizard.machine import planned
@@ -38,6 +38,11 @@ def facts_of_gpu(gpu: Gpu, memory_gib: float | None = None) -> GpuFacts:
         nvlink=bool(row and row.nvlink_generation),
         source=gpu.memory_total_bytes.source,
     )
+
+
+def common_types() -> tuple[GpuRow, ...]:
+    """The types that are compared unasked: those whose figures were read in a measured file or a data sheet."""
+    return tuple(row for row in gpus() if row.confidence == "read")
 
 
 def rates(row: GpuRow | None) -> tuple[tuple[str, float], ...]:

@@ -5,22 +5,13 @@ Sources: vLLM 0.32.0 `v1/worker/utils.py` (`request_memory`), `v1/worker/gpu_wor
 graphs while it starts; before that they can only be estimated, and each estimate says how far it may be off.
 """
 
-from dataclasses import dataclass
 from math import ceil
 
 from probes.models.configuration import ModelConfiguration
+from wizard.sizing.answer import Term
 from wizard.sizing.request import GIB, GpuFacts, SizeRequest
 
 _MIB = 1024**2
-
-
-@dataclass(frozen=True)
-class Term:
-    """One row of the bill of a GPU. `method` says where it comes from and, for an estimate, how far it may be off."""
-
-    name: str
-    bytes: int
-    method: str
 
 
 def batch_defaults(request: SizeRequest) -> tuple[int, int]:

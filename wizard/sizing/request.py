@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from probes.models.configuration import ModelConfiguration
+from probes.models.facts import longest_request
 from wizard.errors import UsageError
 from wizard.sizing.dtypes import CACHE_TYPES
 from wizard.sizing.layers import Attention, CacheShape, State
@@ -11,8 +12,6 @@ from wizard.sizing.planner import Planner
 GIB = 1024**3
 #: vLLM 0.32.0 `config/cache.py`.
 DEFAULT_UTILIZATION = 0.92
-_POSITIONS = ("max_position_embeddings", "n_positions", "max_sequence_length", "seq_length", "max_seq_len", "n_ctx")
-_SCALED_ALREADY = ("llama3", "longrope", "mrope", "su", "default", "proportional")
 _MOST_RANKS = 4096
 
 
@@ -36,7 +35,10 @@ class GpuFacts:
 
 @dataclass(frozen=True)
 class SizeRequest:
-    """One question to the sizing. None is "not given"; the context is then the model's own limit."""
+    """One question to the sizing. None is "not given"; the context is then the model's own limit.
+
+    `speculative_tokens` None says that there is speculation of a length that is not known.
+    """
 
     context: int | None = None
     concurrency: int | None = None
@@ -44,7 +46,7 @@ class SizeRequest:
     output_tokens: int | None = None
     shared_prefix_tokens: int = 0
     turns: int = 1
-    speculative_tokens: int = 0
+    speculative_tokens: int | None = 0
     gpu: GpuFacts | None = None
     gpus: int | None = None
     tensor_parallel: int = 1
@@ -59,26 +61,12 @@ class SizeRequest:
     block_size: int | None = None
     planner: Planner = "cuda"
     enforce_eager: bool = False
+    prefix_caching: bool = True
 
     @property
     def ranks(self) -> int:
         """GPUs of one replica."""
         return self.tensor_parallel * self.pipeline_parallel * self.data_parallel
-
-
-def context_limit(configuration: ModelConfiguration) -> int | None:
-    """The longest request as vLLM derives it from config.json (0.32.0 `config/model.py`)."""
-    limit = configuration.count(*_POSITIONS)
-    scaling = configuration.text.get("rope_parameters") or configuration.text.get("rope_scaling")
-    if limit is None or not isinstance(scaling, dict):
-        return limit
-    kind = scaling.get("rope_type", scaling.get("type", "default"))
-    factor, original = scaling.get("factor"), scaling.get("original_max_position_embeddings")
-    if kind in _SCALED_ALREADY or isinstance(factor, bool) or not isinstance(factor, int | float):
-        return limit
-    if kind == "yarn" and isinstance(original, int):
-        limit = original
-    return int(limit * factor)
 
 
 def working_tensor_parallel(shape: CacheShape, most: int = 64) -> tuple[int, ...]:
@@ -100,7 +88,7 @@ def working_tensor_parallel(shape: CacheShape, most: int = 64) -> tuple[int, ...
 def check(request: SizeRequest, configuration: ModelConfiguration, shape: CacheShape | None) -> int:
     """See that the question can be answered, and return the context. Raises `UsageError` for the first that cannot."""
     _check_numbers(request)
-    limit = context_limit(configuration)
+    limit = longest_request(configuration)
     context = request.context if request.context is not None else limit
     if context is None:
         raise UsageError(f"{configuration.source} states no longest context.", "Say it with --context.")

@@ -1,5 +1,6 @@
 """Where a model's configuration is found: a folder, the Hub's cache, the catalogue, or the Hub if allowed."""
 
+import functools
 import os
 from pathlib import Path
 
@@ -35,6 +36,23 @@ def find_model(name: str, *, allow_download: bool = False) -> tuple[ModelConfigu
         f"The model {name} is no folder here, and neither the Hub's cache nor the catalogue has it.",
         "Give its folder, or --allow-download to fetch its config.json from the Hub.",
     )
+
+
+def configuration_at(folder: Path) -> ModelConfiguration:
+    """Read the configuration in a folder, once as long as its files stay as they are. Raises `ProbeError`."""
+    stamps = []
+    for name in _FILES[:2]:
+        try:
+            found = (folder / name).stat()
+            stamps.append((found.st_mtime_ns, found.st_size))
+        except OSError:
+            stamps.append((0, 0))
+    return _read_once(folder.absolute(), tuple(stamps))
+
+
+@functools.lru_cache(maxsize=8)
+def _read_once(folder: Path, _: tuple[tuple[int, int], ...]) -> ModelConfiguration:
+    return read_configuration(folder)
 
 
 def cached_folder(name: str) -> Path | None:
