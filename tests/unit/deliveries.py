@@ -91,6 +91,11 @@ def delivery(**changes: Any) -> Delivered:
     return replace(made, **changes)
 
 
+def approved(changes: dict[str, Any]) -> Selection:
+    """The selection with some of its answers changed by key."""
+    return good_selection(**changes)
+
+
 def served(**changes: Any) -> tuple[Served, ...]:
     """The entry of /v1/models with some of it changed."""
     return (delivery().served[0].model_copy(update=changes),)

@@ -6,8 +6,8 @@ import pytest
 
 from probes.smoke.metrics import Metrics
 from probes.smoke.start_log import StartLog
-from tests.unit.deliveries import CEILINGS, LABELS, checked, delivery, differing, log, served
-from tests.unit.selections import GPU, MODEL, good_selection, machine, point, smoke
+from tests.unit.deliveries import CEILINGS, LABELS, approved, checked, delivery, differing, log, served
+from tests.unit.selections import GPU, MODEL, machine, point, smoke
 from wizard.verify.check import Check, Delivered
 from wizard.verify.report import as_json, as_lines, matches, ordered
 
@@ -102,12 +102,12 @@ def test_a_build_counts_only_where_one_was_approved() -> None:
 
 
 def test_an_approved_build_must_be_that_build() -> None:
-    selection = good_selection(**{"runtime.version": "0.33.0+cu130"})
+    selection = approved({"runtime.version": "0.33.0+cu130"})
     assert "runtime.version" in differing(delivery(version="0.33.0+cpu"), selection)
 
 
 def test_a_rejected_strategy_that_runs_differs() -> None:
-    selection = good_selection(**{"engine.strategies.prefix_caching.decision": "reject"})
+    selection = approved({"engine.strategies.prefix_caching.decision": "reject"})
     assert "engine.strategies.prefix_caching" in differing(delivery(), selection)
 
 
@@ -116,22 +116,22 @@ def test_more_room_for_the_cache_is_no_fault() -> None:
 
 
 def test_a_revision_that_was_pinned_must_be_served() -> None:
-    selection = good_selection(**{"engine.models[0].revision": "4e1c2a0"})
+    selection = approved({"engine.models[0].revision": "4e1c2a0"})
     assert "engine.models[0].revision" in differing(delivery(), selection)
 
 
 def test_an_older_driver_branch_differs() -> None:
-    selection = good_selection(**{"runtime.hardware.driver": "branch 590 or later"})
+    selection = approved({"runtime.hardware.driver": "branch 590 or later"})
     assert "runtime.hardware.driver" in differing(delivery(), selection)
 
 
 def test_a_served_name_that_was_approved_must_be_there() -> None:
-    selection = good_selection(**{"runtime.settings.extra_flags": ["--served-model-name desk"]})
+    selection = approved({"runtime.settings.extra_flags": ["--served-model-name desk"]})
     assert "runtime.settings: --served-model-name" in differing(delivery(), selection)
 
 
 def test_nothing_approved_is_nothing_to_check() -> None:
-    assert "runtime.version" not in checked(delivery(), good_selection(**{"runtime.version": ...}))
+    assert "runtime.version" not in checked(delivery(), approved({"runtime.version": ...}))
 
 
 def test_every_check_names_the_section_it_touches() -> None:

@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 
 from probes.recorded import recorded_text
 from probes.smoke.children import free_port
-from tests.unit.deliveries import LABELS, log_text
+from tests.unit.deliveries import LABELS, approved, log_text
 from tests.unit.document_selections import full
 from tests.unit.selections import GPU, MODEL, good_selection, machine
 from tests.unit.test_smoke_endpoint import Endpoint, serving
@@ -174,9 +174,9 @@ def test_the_report_ends_with_empty_cells_for_people(folder: Path) -> None:
 @pytest.mark.parametrize("text", ["a|b", "x\n## Approved by all", "<script>", "`` ` ``", "[x](http://y)", "| --- |"])
 def test_a_person_s_text_cannot_change_the_report(folder: Path, tmp_path: Path, text: str) -> None:
     (tmp_path / "other").mkdir()
-    plain = _report(folder, good_selection(**{"engine.models[0].name": "plain", "runtime.version": "plain"}))
+    plain = _report(folder, approved({"engine.models[0].name": "plain", "runtime.version": "plain"}))
     (folder / "report.md").unlink()
-    hostile = _report(folder, good_selection(**{"engine.models[0].name": text, "runtime.version": text}))
+    hostile = _report(folder, approved({"engine.models[0].name": text, "runtime.version": text}))
     assert [t for t in _shape(hostile) if "inline" not in t] == [t for t in _shape(plain) if "inline" not in t]
 
 
