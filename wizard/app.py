@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import signal
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from wizard.session import Session
     from wizard.session_store import Saved
     from wizard.steps import Step
+    from wizard.strategy_list import StrategyList
 
 
 class WizardApp(Working):
@@ -77,12 +79,12 @@ class WizardApp(Working):
         saved = self._session.saved_at if self._session else ""
         return f"saved {saved[11:16]}" if saved else "not saved yet"
 
-    @property
-    def strategy_names(self) -> dict[str, str]:
-        """The known strategies by their ids."""
-        from wizard.catalogue.loader import strategies
+    @cached_property
+    def strategy_list(self) -> "StrategyList":
+        """The strategies as the screen shows them."""
+        from wizard.strategy_list import StrategyList
 
-        return {identifier: strategy.name for identifier, strategy in strategies().items()}
+        return StrategyList()
 
     # ---------------------------------------------------------------- begin and end
 

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 from wizard.budget.items import CATALOGUE
-from wizard.catalogue.loader import strategies
 from wizard.printable import printable
 from wizard.questions import question_of
 from wizard.screens.modals import ChoiceScreen, UnknownScreen, WayOut
@@ -32,20 +31,7 @@ def act_on_row(app: "WizardApp", rows_key: str, what: str, index: int | None) ->
 def lines_about(app: "WizardApp", rows_key: str, index: int | None) -> list[str]:
     """What stands beside a list."""
     if rows_key == STRATEGIES and index is not None:
-        row = list(strategies().values())[index]
-        return [
-            row.name,
-            "",
-            row.question,
-            "",
-            f"helps  {row.helps}",
-            "",
-            f"hurts  {row.hurts}",
-            "",
-            f"needs  {row.requires}",
-            "",
-            "What is adopted here must be switched on in section 2 and seen in the run.",
-        ]
+        return app.strategy_list.about(index, app.checked)
     count = len(app.session.rows(rows_key))
     title, why = about_list(rows_key)
     return [f"{title} ({count})", "", why, "", "Enter edits a row, a adds one, Delete removes one."]
@@ -106,9 +92,13 @@ def ask_unknown(app: "WizardApp", key: str) -> None:
 
 
 def _decide(app: "WizardApp", what: str, index: int | None) -> None:
-    if index is None:
+    shown = app.strategy_list
+    if what == "m" or (what == "enter" and index is not None and index >= len(shown.ids)):
+        shown.everything = not shown.everything
+        app.refresh_page()
+    if what == "m" or index is None or index >= len(shown.ids):
         return
-    identifier = list(strategies())[index]
+    identifier = shown.ids[index]
     key = f"{STRATEGIES}.{identifier}"
     if what in _DECISIONS:
         app.answer(f"{key}.decision", _DECISIONS[what])

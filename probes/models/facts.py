@@ -32,6 +32,7 @@ _POSITIONS = (
 #: Kinds of scaling whose stated positions are the scaled ones already.
 _SCALED_ALREADY = ("llama3", "longrope", "mrope", "su", "default", "proportional")
 _EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
+_MTP = ("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_layers")
 _EXPERTS_PER_TOKEN = (
     "num_experts_per_tok",
     "experts_per_token",
@@ -46,6 +47,7 @@ class ModelFacts(BaseModel):
     """What a model's configuration states; None is what it does not state.
 
     `quantization` is the method's name as vLLM calls it (`fp8`, `modelopt`, `compressed-tensors`, …).
+    `mtp_layers` are layers that predict several tokens at once.
     `longest_request_tokens` counts scaled positions, which `max_position_embeddings` may leave out.
     `source` is the file, with `~` for the user's home.
     """
@@ -69,6 +71,7 @@ class ModelFacts(BaseModel):
     experts: int | None
     experts_per_token: int | None
     source: str
+    mtp_layers: int | None = None
 
 
 def read_model_folder(path: Path) -> ModelFacts:
@@ -106,6 +109,7 @@ def facts_of(configuration: ModelConfiguration) -> ModelFacts:
         is_moe=(experts or 0) > 1,
         longest_request_tokens=longest_request(configuration),
         experts=experts or None,
+        mtp_layers=configuration.count(*_MTP, least=0) or None,
         experts_per_token=configuration.count(*_EXPERTS_PER_TOKEN) if experts else None,
         source=source,
         **facts,

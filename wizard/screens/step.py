@@ -13,7 +13,7 @@ from wizard.screens.page import Page
 from wizard.steps import STRATEGIES, Step, step_of
 from wizard.views import findings_words
 from wizard.widgets.field import ChoiceField, QuestionRow, TextField
-from wizard.widgets.rows import RowsList, row_lines, rows_hint, strategy_lines
+from wizard.widgets.rows import RowsList, row_lines, rows_hint
 from wizard.widgets.why import WhyPanel, why_lines
 
 
@@ -102,7 +102,7 @@ class StepScreen(Page):
         for rows in self.query(RowsList):
             if rows.rows_key == STRATEGIES:
                 decided = session.tree.get("engine", {}).get("strategies", {})
-                rows.show(strategy_lines(decided, self.wizard.strategy_names))
+                rows.show(self.wizard.strategy_list.lines(decided, self.wizard.checked))
             else:
                 rows.show(row_lines(rows.rows_key, session.rows(rows.rows_key)))
         here = [] if self.wizard.checked is None else list(self.wizard.checked.findings)

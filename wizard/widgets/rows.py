@@ -18,6 +18,7 @@ class RowsList(OptionList):
         Binding("a", "act('a')", "add or adopt", show=False),
         Binding("d", "act('d')", "defer", show=False),
         Binding("x", "act('x')", "remove or reject", show=False),
+        Binding("m", "act('m')", "more or fewer", show=False),
         Binding("delete", "act('delete')", "remove", show=False),
     ]
 
@@ -78,15 +79,5 @@ def _item_line(_: str, row: Tree) -> str:
 def rows_hint(rows_key: str) -> str:
     """Which keys act on a list."""
     if rows_key == STRATEGIES:
-        return "a adopt   d defer   x reject   Enter reason   Delete undo"
+        return "a adopt   d defer   x reject   Enter reason   Delete undo   m others"
     return "a add   Enter edit   Delete remove"
-
-
-def strategy_lines(decided: Tree, names: dict[str, str]) -> list[str]:
-    """Every strategy with the decision on it, if there is one."""
-    lines = []
-    for identifier, name in names.items():
-        row = decided.get(identifier, {})
-        reason = printable(str(row.get("reason") or "no reason given yet" if row else ""))
-        lines.append(f"{row.get('decision') or '-':<8}{fitted(name, 30):<31}{reason}")
-    return lines

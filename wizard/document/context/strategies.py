@@ -3,6 +3,8 @@
 from markupsafe import Markup
 
 from probes.models import ModelFacts
+from wizard.advice import advise_one, situation_of
+from wizard.advice.filling import carried_facts
 from wizard.catalogue import engines, strategies
 from wizard.document import formats
 from wizard.document.context.common import Context, numbered, said, sources
@@ -58,13 +60,24 @@ def table(selection: Selection) -> Table | None:
                 NOT_GIVEN if known is None else known.group,
                 decision,
                 reason,
-                NOT_GIVEN if known is None else known.requires,
+                _requires(selection, strategy),
                 _realised(selection, strategy),
                 f"{sources(selection, *keys)}, {'missing' if known is None else 'catalogue'}",
             )
         )
     columns = ("Strategy", "Group", "Decision", "Why", "Requires", "Realised by in Section 2", "Source")
     return Table(columns, tuple(rows)) if rows else None
+
+
+def _requires(selection: Selection, strategy: str) -> str:
+    """What a strategy needs, and whether model and machine give it; no figure of the machine stands in Section 1."""
+    known = strategies().get(strategy)
+    if known is None:
+        return NOT_GIVEN
+    facts = carried_facts(selection.answers, selection.models)
+    situation = situation_of(selection.answers, facts, selection.machine, command=selection.launch)
+    needs = advise_one(known, situation).prerequisites
+    return "; ".join(f"{need.what}: {need.met}" for need in needs) or known.requires
 
 
 def _realised(selection: Selection, strategy: str) -> str:
