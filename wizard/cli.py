@@ -253,9 +253,22 @@ def _smoke_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--endpoint", metavar="URL", help="measure a server that is already running")
     parser.add_argument("--api-key-env", metavar="NAME", help="environment variable that holds the key of the endpoint")
     parser.add_argument("--ca", metavar="FILE", type=Path, help="certificate authority of the endpoint")
+    parser.add_argument(
+        "--import",
+        dest="import_result",
+        metavar="RESULT.json",
+        type=Path,
+        help="take over a result file of `vllm bench serve` instead of running anything",
+    )
     parser.add_argument("--allow-remote-load", action="store_true", help="the endpoint may be on another machine")
     parser.add_argument(
         "--search", action="store_true", help="also look for the greatest concurrency at which every ceiling holds"
+    )
+    parser.add_argument(
+        "--resume",
+        dest="resume_smoke",
+        action="store_true",
+        help="take over the points that an unfinished run of the same kind has measured",
     )
     parser.add_argument(
         "--time-limit", metavar="S", type=_seconds, default=1800.0, help="seconds for the whole run (1800)"

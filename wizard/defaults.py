@@ -70,7 +70,8 @@ def _gpu_count(answers: Answers, machine: "Machine | None") -> int | None:
 def _vllm_version(answers: Answers, machine: "Machine | None") -> str | None:
     if machine is None or (answers.runtime.product or "").casefold() != "vllm":
         return None
-    return next((found.version for found in machine.runtimes if found.product == "vllm"), None)
+    # The CPU build is here to try the chain out; its version says nothing of what is proposed for a GPU.
+    return next((found.version for found in machine.runtimes if found.product == "vllm" and found.build != "cpu"), None)
 
 
 def _tensor_parallel(answers: Answers, _: "Machine | None") -> int | None:

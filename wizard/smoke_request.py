@@ -6,6 +6,7 @@ from typing import Literal
 
 from probes.models import has_weights
 from probes.smoke.plan import Ceiling, SmokeRequest, WantedStrategy, Workload
+from probes.smoke.profiles import shaped
 from wizard.answers import Answers
 from wizard.answers.runtime import Ceilings
 from wizard.errors import UsageError
@@ -30,6 +31,7 @@ class SmokeOptions:
     allow_remote_load: bool = False
     allow_download: bool = False
     search: bool = False
+    resume: bool = False
     time_limit_s: float = 1800
     replace: bool = False
 
@@ -72,6 +74,7 @@ def smoke_request(gathered: Gathered, options: SmokeOptions) -> SmokeRequest:
         allow_remote_load=options.allow_remote_load,
         allow_download=options.allow_download,
         search=options.search,
+        resume=options.resume,
         time_limit_s=options.time_limit_s,
         out_dir=options.out_dir,
         state_dir=options.state_dir,
@@ -106,13 +109,14 @@ def _workload(answers: Answers) -> Workload:
             f"The shared prefix ({shared:,} tokens) is not shorter than the prompt ({load.input_tokens:,} tokens).",
             "Correct runtime.workload.shared_prefix_tokens or .input_tokens: each call has some tokens of its own.",
         )
-    return Workload(
+    made = Workload(
         concurrency=load.concurrency,
         input_tokens=load.input_tokens,
         output_tokens=load.output_tokens,
         shared_prefix_tokens=shared,
         turns=load.turns or 1,
     )
+    return shaped(load.profile or "custom", made, answers.runtime.settings.max_model_len)
 
 
 def _ceilings(given: Ceilings) -> tuple[Ceiling, ...]:

@@ -24,11 +24,10 @@ from probes.smoke.processes import (
     ours,
     read_process,
     remove_folder,
-    remove_new_segments,
     run_file_path,
-    shm_names,
     write_run_file,
 )
+from probes.smoke.segments import Segment, remove_segments, segments_of
 from probes.smoke.watchdog import Watchdog
 
 UNWANTED = ("PYTHONPATH", "PYTHONHOME", "VLLM_USE_RUST_BENCH", "VLLM_USE_RUST_FRONTEND", "PYTORCH_CI")
@@ -86,14 +85,13 @@ class Children:
         self._state_dir = state_dir
         self._run_file = run_file_path(state_dir, self.run_id)
         self._sessions: tuple[Session, ...] = ()
-        self._shm_before: tuple[str, ...] = ()
+        self._segments: frozenset[Segment] = frozenset()
         self._watchdog: Watchdog | None = None
         self._popens: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> Self:
         # /tmp rather than a longer TMPDIR, because of the sockets in it.
         place = "/tmp" if os.access("/tmp", os.W_OK) else None  # noqa: S108 - mkdtemp makes it private
-        self._shm_before = shm_names()
         self.folder = Path(tempfile.mkdtemp(prefix=PRIVATE_PREFIX, dir=place))
         try:
             for name in ("tmp", "rpc", "cache", "traces", "bench"):
@@ -125,7 +123,7 @@ class Children:
                 boot_id=boot_id(),
                 folder=str(self.folder),
                 sessions=self._sessions,
-                shm_before=self._shm_before,
+                segments=tuple(self._segments),
             ),
         )
 
@@ -149,8 +147,16 @@ class Children:
             self._note()
         return child
 
+    def note_segments(self) -> None:
+        """Note the shared memory that the children use now: what a crash leaves of it is ours to remove."""
+        seen = segments_of(self.alive())
+        if not seen <= self._segments:
+            self._segments |= seen
+            self._note()
+
     def end(self) -> tuple[str, ...]:
         """End all children that still live; return a sentence for each that could not be ended."""
+        self.note_segments()
         remaining = end_all(self.run_id, self._sessions) if self.started_any else ()
         for child in self._popens:
             if child.poll() is None and child.pid not in {process.pid for process in remaining}:
@@ -165,7 +171,7 @@ class Children:
         """End everything, remove segments, folder and run file, dismiss the watchdog; may be called twice."""
         left = list(self.end())
         if self.started_any:
-            remove_new_segments(self._shm_before)
+            remove_segments(self._segments)
         if not remove_folder(self.folder if self.folder != Path() else None):
             left.append(f"the folder {self.folder} could not be removed")
         self._run_file.unlink(missing_ok=True)

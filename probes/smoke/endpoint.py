@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from probes.smoke.http import Client, HttpError
+import contextlib
+import json
+
+from probes.smoke.http import Client, HttpError, OutOfTime
 from probes.smoke.load import LoadFailed
 from probes.smoke.result import Frozen
 
@@ -21,19 +24,32 @@ class ServedModel(Frozen):
     version: str | None
 
 
+_KEY = ("the endpoint wants a valid key ({status})", "name the variable that holds it with --api-key-env")
+_REFUSALS: dict[int, tuple[str, str]] = {
+    401: _KEY,
+    403: _KEY,
+    404: (
+        "the endpoint has no OpenAI-style list of models: {problem}",
+        "give the URL that /v1/models is below of",
+    ),
+    429: (
+        "the endpoint takes no more requests for now (429)",
+        "wait until its limit allows the load, or ask its owner to raise it",
+    ),
+}
+_BROKEN = (
+    "the endpoint has an error of its own ({status})",
+    "look into its log; it must answer before it can be measured",
+)
+_OTHER = ("the endpoint is no OpenAI-style server: {problem}", "give the URL that /v1/models is below of")
+
+
 def _unreachable(problem: HttpError) -> LoadFailed:
-    if problem.status in (401, 403):
-        return LoadFailed(
-            "endpoint_refused",
-            f"the endpoint wants a valid key ({problem.status})",
-            "name the variable that holds it with --api-key-env",
-        )
+    if isinstance(problem, OutOfTime):
+        return LoadFailed("time_limit", str(problem), "give it more time with --time-limit")
     if problem.status is not None:
-        return LoadFailed(
-            "endpoint_refused",
-            f"the endpoint has no OpenAI-style list of models: {problem}",
-            "give the URL that /v1/models is below of",
-        )
+        said, advice = _REFUSALS.get(problem.status, _BROKEN if problem.status >= 500 else _OTHER)
+        return LoadFailed("endpoint_refused", said.format(status=problem.status, problem=problem), advice)
     return LoadFailed("endpoint_unreachable", str(problem), "check that the server runs and the URL is right")
 
 
@@ -114,7 +130,7 @@ def try_payload(client: Client, model: str) -> None:
     try:
         body = client.request("/v1/completions", payload, timeout_s=TRIAL_TIMEOUT_S)
     except HttpError as problem:
-        if problem.status is None:
+        if problem.status is None or problem.status in _REFUSALS or problem.status >= 500:
             raise _unreachable(problem) from None
         said = " ".join(problem.body.split())[:_LONGEST_QUOTE]
         raise LoadFailed(
@@ -122,9 +138,33 @@ def try_payload(client: Client, model: str) -> None:
             f"the endpoint refuses a request as vLLM's load client sends it ({problem.status}): {said}",
             "measure a server that accepts vLLM's client (vLLM, or a gateway that passes its fields on)",
         ) from None
-    if '"choices"' not in body:
+    _check_stream(body)
+
+
+def _check_stream(body: str) -> None:
+    """Check that a stream has choices, a count of tokens, and an end. Raises `LoadFailed`."""
+    sent = [line.removeprefix("data:").strip() for line in body.splitlines() if line.startswith("data:")]
+    pieces = []
+    for text in sent:
+        with contextlib.suppress(ValueError):
+            pieces.append(json.loads(text))
+    chunks = [piece for piece in pieces if isinstance(piece, dict)]
+    if not any(chunk.get("choices") for chunk in chunks):
         raise LoadFailed(
             "endpoint_refused",
             "the endpoint answers vLLM's load client without a token stream",
             "measure a server that streams /v1/completions",
+        )
+    usage = [chunk["usage"] for chunk in chunks if isinstance(chunk.get("usage"), dict)]
+    if "[DONE]" not in sent and not usage:
+        raise LoadFailed(
+            "endpoint_refused",
+            "the endpoint breaks its token stream off before the end",
+            "look into its log, and into that of a gateway before it",
+        )
+    if not any(isinstance(one.get("completion_tokens"), int) for one in usage):
+        raise LoadFailed(
+            "endpoint_refused",
+            "the endpoint does not count its tokens (no usage at the end of the stream)",
+            "measure a server that answers stream_options.include_usage",
         )

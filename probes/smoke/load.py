@@ -256,7 +256,7 @@ def make_point(
     kind: PointKind,
     raw: dict[str, Any],
     ceilings: tuple[Ceiling, ...],
-    warmups: int,
+    warmups: int | None,
     watched: Watched,
 ) -> Point:
     """Work out a point from the load tool's result file. Raises `LoadFailed` when none was answered."""

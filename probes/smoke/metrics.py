@@ -96,7 +96,7 @@ def greatest_useful(config: dict[str, Any] | None, metrics: Metrics, load: Workl
     if isinstance(at_a_time, int) and at_a_time > 0:
         found.append((at_a_time * engines, f"the server runs at most {at_a_time * engines} requests at a time"))
     room = metrics.number("kv_cache_size_tokens")
-    own = load.input_tokens - load.shared_prefix_tokens + max(load.output_mix or (load.output_tokens,))
+    own = load.longest_request - load.shared_prefix_tokens
     if room is not None and room > load.shared_prefix_tokens + own:
         held = int((room - load.shared_prefix_tokens) // own) * engines
         found.append((held, f"the KV cache holds at most {held} requests of this load at a time"))
@@ -113,6 +113,8 @@ class Seen(Frozen):
     """Share of the shared run's prompt tokens found in the prefix cache."""
     attention_backend: str | None = None
     """As the start-up log names it."""
+    trials: dict[str, tuple[bool | None, str]] = Field(default_factory=dict)
+    """What one real request showed of a strategy."""
 
     def setting(self, *path: str) -> Any:
         """Return a resolved setting, None where it is absent."""
@@ -259,7 +261,8 @@ def strategies_seen(wanted: Iterable[WantedStrategy], seen: Seen) -> tuple[Strat
     rows = []
     for strategy in wanted:
         look = LOOKS.get(strategy.id)
-        value, because = (None, "nothing that a server tells shows it") if look is None else look(seen)
+        nothing = seen.trials.get(strategy.id, (None, "nothing that a server tells shows it"))
+        value, because = nothing if look is None else look(seen)
         if value is None:
             rows.append(StrategySeen(id=strategy.id, decision=strategy.decision, seen="not_visible", because=because))
             continue

@@ -22,19 +22,28 @@ class Workload(Frozen):
 
     concurrency: Positive
     input_tokens: Positive
-    """Tokens of every prompt, the shared prefix included."""
+    """Tokens of a prompt, the shared prefix included: of every one, or on average with `input_mix`."""
     output_tokens: Positive
     shared_prefix_tokens: NotNegative = 0
     turns: Positive = 1
     """Calls of one task; from the second on a call repeats what the calls before it sent."""
     output_mix: tuple[Positive, ...] = ()
     """Exact output lengths that requests take in turn; empty means `output_tokens` for all."""
+    input_mix: tuple[Positive, ...] = ()
+    """Exact prompt lengths of the turns of a task, or that requests take in turn where tasks have one turn."""
+    burst: Positive = 1
+    """Parallel calls of one turn of a task; they repeat the same earlier part."""
 
     @model_validator(mode="after")
     def _prefix_fits(self) -> Self:
-        if self.shared_prefix_tokens >= self.input_tokens:
+        if self.shared_prefix_tokens >= min((self.input_tokens, *self.input_mix)):
             raise ValueError("the shared prefix must be shorter than the prompt")
         return self
+
+    @property
+    def longest_request(self) -> int:
+        """Tokens of the longest prompt and the longest answer together."""
+        return max(self.input_mix or (self.input_tokens,)) + max(self.output_mix or (self.output_tokens,))
 
 
 class Ceiling(Frozen):
@@ -92,6 +101,8 @@ class SmokeRequest(Frozen):
     allow_download: bool = False
     search: bool = False
     """Whether to look for the greatest concurrency at which every ceiling holds, after the asked one."""
+    resume: bool = False
+    """Whether points that an unfinished run of the same kind left are taken over instead of measured again."""
     time_limit_s: Annotated[float, Field(gt=0)] = 1800
     out_dir: Path
     state_dir: Path

@@ -42,6 +42,8 @@ TINY_KEPT_FLAGS = frozenset(
 def scale_down(asked: Workload) -> Workload:
     """Return a load of the same form that two CPU cores carry; the asked one where it is no larger."""
     input_tokens = min(asked.input_tokens, TINY_MAX["input_tokens"])
+    prompts = input_tokens / asked.input_tokens
+    answers = min(1.0, TINY_MAX["output_tokens"] / asked.output_tokens)
     prefix = 0
     if asked.shared_prefix_tokens and input_tokens > TINY_BLOCK_TOKENS:
         share = asked.shared_prefix_tokens / asked.input_tokens * input_tokens
@@ -53,14 +55,16 @@ def scale_down(asked: Workload) -> Workload:
         output_tokens=min(asked.output_tokens, TINY_MAX["output_tokens"]),
         shared_prefix_tokens=prefix,
         turns=min(asked.turns, 4),
-        output_mix=tuple(min(tokens, TINY_MAX["output_tokens"]) for tokens in asked.output_mix),
+        output_mix=tuple(max(1, round(tokens * answers)) for tokens in asked.output_mix),
+        input_mix=tuple(max(prefix + 1, round(tokens * prompts)) for tokens in asked.input_mix),
+        burst=asked.burst,
     )
 
 
 def plan_runs(workload: Workload, ceilings: tuple[Ceiling, ...]) -> tuple[PlannedRun, ...]:
     """Return the load runs in order: a warm-up to throw away, unshared, and shared if anything is shared."""
     count = requests_to_send(workload.concurrency, [ceiling.percentile for ceiling in ceilings])
-    unshared = workload.model_copy(update={"shared_prefix_tokens": 0, "turns": 1})
+    unshared = workload.model_copy(update={"shared_prefix_tokens": 0, "turns": 1, "burst": 1})
     runs = [
         PlannedRun(name="warmup", kind="warmup", requests=warmups_to_send(workload.concurrency), workload=unshared),
         PlannedRun(name="unshared", kind="asked_unshared", requests=count, workload=unshared),
@@ -243,12 +247,29 @@ def _notes(request: SmokeRequest, sent: Workload, flags: tuple[str, ...]) -> tup
             f"({sent.shared_prefix_tokens} shared), "
             f"answers of {sent.output_tokens} instead of {asked.output_tokens}."
         )
+    form = _form(sent)
+    if form:
+        notes.append(f"The load's form: {form}.")
     prefix = sent.shared_prefix_tokens
     if prefix % CHUNK_TOKENS:
         notes.append(
             f"Of the shared prefix, {prefix - prefix % CHUNK_TOKENS} tokens are shared: whole chunks of {CHUNK_TOKENS}."
         )
     return tuple(notes)
+
+
+def _form(sent: Workload) -> str:
+    """Say how the requests differ from one another; empty where all are alike."""
+    said = []
+    if sent.input_mix:
+        said.append(f"prompts of {min(sent.input_mix)} to {max(sent.input_mix)} tokens")
+    if sent.output_mix:
+        said.append(f"answers of {min(sent.output_mix)} to {max(sent.output_mix)} tokens")
+    if sent.turns > 1:
+        said.append(f"tasks of {sent.turns} turns, each repeating the one before")
+    if sent.burst > 1 and sent.turns > 1:
+        said.append(f"bursts of {sent.burst} parallel calls a turn")
+    return ", ".join(said)
 
 
 def _model_line(plan: SmokePlan, model: ModelFacts) -> str:

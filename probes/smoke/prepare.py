@@ -20,6 +20,7 @@ from probes.smoke.evidence import CannotWriteEvidence
 from probes.smoke.http import is_loopback
 from probes.smoke.plan import ModelFacts, SmokePlan, SmokeRequest, VllmTool
 from probes.smoke.planning import make_plan
+from probes.smoke.points import load_points
 
 RESULT_NAME = "smoke.json"
 METADATA_TIMEOUT_S = 30
@@ -157,7 +158,7 @@ def look_up_model(request: SmokeRequest) -> ModelFacts:
 EVIDENCE_NAMES = (RESULT_NAME, "server.log", "metrics.txt", "server_info.json")
 
 
-def _check_out_dir(request: SmokeRequest) -> None:
+def check_out_dir(request: SmokeRequest) -> None:
     """Find out before the run that its result can be kept; a measurement must not end in a sentence about folders."""
     folder = request.out_dir
     if folder.exists() and not folder.is_dir():
@@ -175,7 +176,7 @@ def _check_out_dir(request: SmokeRequest) -> None:
 
 def prepare(request: SmokeRequest) -> SmokePlan:
     """Return the plan of a smoke on this machine. Raises `ProbeError` with a sentence and a remedy."""
-    _check_out_dir(request)
+    check_out_dir(request)
     if request.mode == "endpoint":
         url = request.endpoint_url or ""
         if not url.startswith(("http://", "https://")):
@@ -191,4 +192,16 @@ def prepare(request: SmokeRequest) -> SmokePlan:
             raise ProbeError(f"there is no {request.ca_file}", "give the file with the certificate authority")
     tool = look_up_tool(request.vllm)
     model = look_up_model(request)
-    return make_plan(request, tool, model, None if request.mode == "endpoint" else free_port())
+    plan = make_plan(request, tool, model, None if request.mode == "endpoint" else free_port())
+    return plan.model_copy(update={"description": (*plan.description, *_earlier(plan))})
+
+
+def _earlier(plan: SmokePlan) -> tuple[str, ...]:
+    """Say what an unfinished run of the same kind has left."""
+    saved = load_points(plan)
+    if saved is None:
+        return ("No unfinished run of the same kind is there to resume.",) if plan.request.resume else ()
+    names = ", ".join(point.name for point in saved.points)
+    if plan.request.resume:
+        return (f"Takes over from run {saved.run_id} of {saved.saved_at}: {names}.",)
+    return (f"An unfinished run of {saved.saved_at} has measured {names}; --resume measures only the rest.",)

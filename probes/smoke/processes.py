@@ -20,16 +20,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from probes.smoke.segments import Segment, remove_segments, segments_of
+
 PROC = Path("/proc")
-SHM = Path("/dev/shm")  # noqa: S108 - shared memory is where vLLM leaves segments after a crash
 RUN_ID_VARIABLE = "SELWIZ_RUN_ID"
 RUN_FILE_PREFIX = "smoke-run-"
 TERM_GRACE_S = 3.0
 KILL_GRACE_S = 5.0
 POLL_S = 0.05
-SHM_SECOND_LOOK_S = 0.5
-SHM_PREFIXES = ("psm_", "sem.mp-", "torch_", "nccl-", "__KMP_REGISTERED_LIB")
-"""Names that Python's shared_memory, multiprocessing, PyTorch, NCCL and OpenMP give their segments."""
 PRIVATE_PREFIX = "selwiz-"
 """Beginning of the name of every private folder; nothing else is ever removed."""
 
@@ -56,7 +54,11 @@ class Session:
 
 @dataclass(frozen=True)
 class RunFile:
-    """What a later start must know to find and end what this run left."""
+    """What a later start must know to find and end what this run left.
+
+    Process numbers mean something only on the machine `host` and in the PID namespace they were read in. `segments` is
+    the shared memory that processes of the run were seen to use.
+    """
 
     run_id: str
     owner_pid: int
@@ -64,7 +66,9 @@ class RunFile:
     boot_id: str
     folder: str | None
     sessions: tuple[Session, ...] = ()
-    shm_before: tuple[str, ...] = ()
+    segments: tuple[Segment, ...] = ()
+    host: str = field(default_factory=lambda: os.uname().nodename)
+    pid_namespace: str = field(default_factory=lambda: pid_namespace())
 
 
 @dataclass(frozen=True)
@@ -156,6 +160,14 @@ def boot_id() -> str:
         return ""
 
 
+def pid_namespace() -> str:
+    """Return the id of the PID namespace of this process, or an empty text where the kernel does not tell."""
+    try:
+        return str((PROC / "self/ns/pid").readlink())
+    except OSError:
+        return ""
+
+
 def _signal(found: Iterable[Process], number: int) -> None:
     for process in found:
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -179,75 +191,6 @@ def end_all(
         else:
             return ()
     return ours(run_id, sessions)
-
-
-def shm_names() -> tuple[str, ...]:
-    """Return the names of all shared-memory segments."""
-    try:
-        return tuple(sorted(entry.name for entry in SHM.iterdir()))
-    except OSError:
-        return ()
-
-
-def _inode(path: Path) -> tuple[int, int, int] | None:
-    """Return device and number of a file's inode, None if it is gone."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return os.major(found.st_dev), os.minor(found.st_dev), found.st_ino
-
-
-def _inodes_in_use() -> set[tuple[int, int, int]]:
-    """Return the inodes that any process maps from or holds open in shared memory.
-
-    Inodes, because a semaphore is mapped under the temporary name it was made with and then linked to its own.
-    """
-    used: set[tuple[int, int, int]] = set()
-    for entry in PROC.iterdir():
-        if not entry.name.isdigit():
-            continue
-        with contextlib.suppress(OSError):
-            for line in (entry / "maps").read_text(encoding="utf-8", errors="replace").splitlines():
-                if str(SHM) in line:
-                    device, number = line.split()[3:5]
-                    major, minor = (int(part, 16) for part in device.split(":"))
-                    used.add((major, minor, int(number)))
-            for link in (entry / "fd").iterdir():
-                with contextlib.suppress(OSError):
-                    if str(link.readlink()).startswith(str(SHM)):
-                        found = _inode(link)
-                        used |= {found} if found else set()
-    return used
-
-
-def unused_segments(before: Iterable[str]) -> tuple[str, ...]:
-    """Return segments newer than `before` that belong to this user and that no process uses.
-
-    One that is just being made is unused for a moment, so each must be seen unused twice.
-    """
-    known = set(before)
-    names = set()
-    for name in shm_names():
-        with contextlib.suppress(OSError):
-            if name not in known and name.startswith(SHM_PREFIXES) and (SHM / name).stat().st_uid == os.getuid():
-                names.add(name)
-    for look in range(2):
-        if names and look:
-            time.sleep(SHM_SECOND_LOOK_S)
-        used = _inodes_in_use() if names else set()
-        names = {name for name in names if (inode := _inode(SHM / name)) is not None and inode not in used}
-    return tuple(sorted(names))
-
-
-def remove_new_segments(before: Iterable[str]) -> tuple[str, ...]:
-    """Remove segments newer than `before` that belong to this user and nobody uses; return their names."""
-    removed = []
-    for name in unused_segments(before):
-        with contextlib.suppress(OSError):
-            (SHM / name).unlink()
-            removed.append(name)
-    return tuple(removed)
 
 
 def remove_folder(folder: Path | None) -> bool:
@@ -280,7 +223,8 @@ def read_run_file(path: Path) -> RunFile | None:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         sessions = tuple(Session(int(item["pid"]), int(item["started"])) for item in content.pop("sessions"))
-        return RunFile(**{**content, "sessions": sessions, "shm_before": tuple(content["shm_before"])})
+        segments = tuple(Segment(str(item["name"]), int(item["inode"])) for item in content.pop("segments"))
+        return RunFile(**content, sessions=sessions, segments=segments)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
@@ -290,12 +234,19 @@ def _owner_lives(content: RunFile) -> bool:
     return owner is not None and owner.started == content.owner_started and owner.state not in "ZX"
 
 
+def _is_elsewhere(content: RunFile) -> bool:
+    """Whether the run is of another machine or container that shares the state folder: not to be judged here."""
+    return content.host != os.uname().nodename or (
+        content.boot_id == boot_id() and content.pid_namespace != pid_namespace()
+    )
+
+
 def leftovers(state_dir: Path) -> tuple[Leftover, ...]:
     """Return the runs whose selwiz is gone without having cleaned up; runs in progress are not among them."""
     found = []
     for path in sorted(state_dir.glob(f"{RUN_FILE_PREFIX}*.json")):
         content = read_run_file(path)
-        if content is None or (content.boot_id == boot_id() and _owner_lives(content)):
+        if content is None or _is_elsewhere(content) or (content.boot_id == boot_id() and _owner_lives(content)):
             continue
         alive = ours(content.run_id, content.sessions) if content.boot_id == boot_id() else ()
         folder = Path(content.folder) if content.folder else None
@@ -309,9 +260,10 @@ def end_leftovers(found: Iterable[Leftover]) -> tuple[str, ...]:
     for leftover in found:
         content = leftover.details
         if content.boot_id == boot_id():
+            seen = segments_of(process.pid for process in ours(content.run_id, content.sessions))
             remaining = end_all(content.run_id, content.sessions)
             problems += [f"process {process.pid} could not be ended" for process in remaining]
-            remove_new_segments(content.shm_before)
+            remove_segments({*content.segments, *seen})
         if not remove_folder(leftover.folder):
             problems.append(f"the folder {leftover.folder} could not be removed")
         with contextlib.suppress(OSError):

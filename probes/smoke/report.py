@@ -54,6 +54,7 @@ class RunState:
     samples: list[GpuSample] = field(default_factory=list)
     metrics_text: str = ""
     config: dict[str, Any] | None = None
+    trials: dict[str, tuple[bool | None, str]] = field(default_factory=dict)
     failure: Failure | None = None
     clean_stop: bool | None = None
     notes: list[str] = field(default_factory=list)
@@ -146,6 +147,7 @@ class Report:
             config=self.state.config,
             hits=shared.prefix_hit_rate if shared else None,
             attention_backend=backend if isinstance(backend, str) else None,
+            trials=self.state.trials,
         )
         return strategies_seen(self.request.strategies, seen)
 

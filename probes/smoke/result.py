@@ -41,6 +41,8 @@ class Load(Frozen):
     command: tuple[str, ...]
     cpu_core_share: float | None = None
     """CPU seconds per second of measurement of the load process, the greatest of all points."""
+    imported: bool = False
+    """The run is known from a file that somebody else's load tool wrote."""
     client_limited: bool | None = None
     """True when the load process used 90 % of a core or more: its own speed then bounds the figures."""
 
@@ -113,13 +115,14 @@ class Point(Frozen):
     requests: int
     completed: int
     failed: int
-    warmups: int
+    warmups: int | None
+    """None for an imported result, which does not tell."""
     duration_s: float
     input_tokens: int
     output_tokens: int
     output_tok_s: float
-    steady: bool
-    """True when the medians of the first and the second half differ by at most 20 %."""
+    steady: bool | None
+    """True when the medians of the first and the second half differ by at most 20 %; None if unknown."""
     ttft_ms: Latency
     tpot_ms: Latency
     e2e_ms: Latency

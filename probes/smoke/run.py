@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from typing import Any
 
 from probes.errors import ProbeError
 from probes.smoke.children import Children, port_is_free
@@ -12,20 +13,22 @@ from probes.smoke.endpoint import look_at, try_payload
 from probes.smoke.evidence import write_atomically, write_evidence
 from probes.smoke.failures import Explanation, log_tail
 from probes.smoke.http import Client, HttpError
-from probes.smoke.load import LoadFailed, Measured, Watched, look_of, make_point, run_load
+from probes.smoke.load import LoadFailed, Measured, Watched, look_of, make_point, run_load, without_texts
 from probes.smoke.metrics import Metrics, greatest_useful, hit_rate, parse_metrics
 from probes.smoke.observer import Observer
 from probes.smoke.plan import PlannedRun, SmokePlan, SmokeRequest
 from probes.smoke.planning import base_url, load_command, search_run
+from probes.smoke.points import SavedPoint, SavedPoints, fingerprint, forget_points, load_points, save_points
 from probes.smoke.prepare import RESULT_NAME, prepare
-from probes.smoke.report import Report, RunState
-from probes.smoke.result import Capacity, Failure, GpuSample, Remedy, SmokeResult
+from probes.smoke.report import Report, RunState, utc_now
+from probes.smoke.result import Capacity, Failure, GpuSample, Point, Remedy, SmokeResult
 from probes.smoke.scrub import Scrubber
 from probes.smoke.search import Limits, decide
 from probes.smoke.server import Server, ServerFailed
 from probes.smoke.stopping import Stopper
 from probes.smoke.tiny_model import write_tiny_model, write_tokenizer
 from probes.smoke.traces import write_trace, write_traces
+from probes.smoke.trials import try_out
 
 WATCH_EVERY_S = 1.0
 GpuSampler = Callable[[float], tuple[GpuSample, ...]]
@@ -56,7 +59,11 @@ class _Smoke:
         if model_folder.startswith("/"):
             paths.append((model_folder, "$MODEL_DIR"))
         self.scrub = Scrubber(paths, [self.api_key] if self.api_key else [])
-        self.client = Client(base_url(self.request.endpoint_url or ""), self.api_key, self.request.ca_file)
+        address = base_url(self.request.endpoint_url or "")
+        self.client = Client(address, self.api_key, self.request.ca_file, stopper, self.deadline)
+        earlier = load_points(plan) if self.request.resume else None
+        self.earlier = {point.name: point for point in earlier.points} if earlier else {}
+        self.saved: list[SavedPoint] = []
         # On a foreign server an earlier run may have left its prompts in the cache, so every run brings new
         # ones.
         own = self.request.mode != "endpoint"
@@ -92,8 +99,9 @@ class _Smoke:
             self.start_server()
         self.check_lengths()
         for run in self.plan.runs:
-            self.measure(run)
+            self.take_over_or_measure(run)
         self.read_settings()
+        self.try_out()
         if self.request.search:
             self.search()
 
@@ -120,7 +128,7 @@ class _Smoke:
     def check_lengths(self) -> None:
         """Stop before sending requests that the served context cannot hold."""
         served, load = self.state.served, self.plan.workload
-        longest = load.input_tokens + max(load.output_mix or (load.output_tokens,))
+        longest = load.longest_request
         if served and served.max_model_len and longest > served.max_model_len:
             raise LoadFailed(
                 "context_too_long",
@@ -156,6 +164,7 @@ class _Smoke:
             if now - last[0] < WATCH_EVERY_S:
                 return
             last[0] = now
+            self.children.note_segments()
             if self.state.server is not None:
                 self.state.server.read_log(self.on_line, self.on_start_phase)
                 self.state.server.check_alive()
@@ -176,12 +185,34 @@ class _Smoke:
         point = make_point(run, kind, measured.raw, self.request.ceilings, self.plan.warmups, watched)
         if warmup:
             return
-        self.state.raw[run.name] = measured.raw
-        self.state.seconds[run.name] = measured.wall_s
         if measured.cpu_core_share is not None:
             self.state.cpu_shares.append(measured.cpu_core_share)
+        self.keep(run.name, point, measured.raw, measured.wall_s)
+
+    def keep(self, name: str, point: Point, raw: dict[str, Any], seconds: float) -> None:
+        """Take a finished point into the result, and write it where a later start finds it."""
+        self.state.raw[name], self.state.seconds[name] = raw, seconds
         self.state.points.append(point)
+        self.saved.append(SavedPoint(name=name, point=point, raw=without_texts(raw), seconds=seconds))
+        mark = fingerprint(self.plan)
+        run_id = self.children.run_id
+        kept = SavedPoints(fingerprint=mark, run_id=run_id, saved_at=utc_now(), points=tuple(self.saved))
+        try:
+            save_points(self.plan, kept)
+        except OSError:
+            self.state.notes.append("Finished points could not be kept for a later start.")
         self.observer.on_point(point)
+
+    def take_over_or_measure(self, run: PlannedRun) -> None:
+        """Use the point of an unfinished run if there is one, else measure."""
+        known = self.earlier.get(run.name)
+        if known is None or known.point.concurrency != run.workload.concurrency:
+            self.measure(run)
+            return
+        self.state.notes.append(
+            f"The point {run.name} was measured by an earlier run that was stopped, on another server."
+        )
+        self.keep(run.name, known.point, known.raw, known.seconds)
 
     def search(self) -> None:
         """Look for the greatest concurrency at which every ceiling holds, from the asked load on."""
@@ -201,7 +232,7 @@ class _Smoke:
             run = search_run(number, asked.workload, decision, self.request.ceilings)
             traces = self.children.folder / "traces"
             write_trace(traces, run, seed=self.state.seed, number=len(self.plan.runs) + number)
-            self.measure(run)
+            self.take_over_or_measure(run)
             looks.append(look_of(self.state.points[-1], self.state.raw[run.name], self.state.seconds[run.name]))
 
     def send(self, run: PlannedRun, tick: Callable[[], None]) -> Measured:
@@ -246,6 +277,15 @@ class _Smoke:
         if isinstance(config, dict):
             config.get("model_config", {}).pop("hf_token", None)
             self.state.config = config
+
+    def try_out(self) -> None:
+        """Try adopted strategies that no metric shows with one real request each."""
+        name = self.state.served.name if self.state.served else ""
+        for wanted in self.request.strategies:
+            if wanted.decision == "adopt":
+                found = try_out(wanted.id, self.client, name, self.request.mode)
+                if found is not None:
+                    self.state.trials[wanted.id] = found
 
     def stop(self) -> None:
         """End the server in order and prove that nothing is left; mode endpoint has nothing to end."""
@@ -317,4 +357,6 @@ def run_smoke(
         result = report.result()
     result = result.model_copy(update={"files": write_evidence(request.out_dir, smoke.state.files)})
     write_atomically(request.out_dir / RESULT_NAME, result.to_json().encode("utf-8"))
+    if result.failure is None:
+        forget_points(plan)
     return result

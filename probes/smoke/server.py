@@ -213,6 +213,7 @@ class Server:
         """Wait until /health answers 200. Raises `ServerFailed` when the child ends or the time is up."""
         while True:
             self.read_log(on_line, on_phase)
+            self._children.note_segments()
             self.check_alive()
             try:
                 self.client.request("/health", timeout_s=1.0)
@@ -261,6 +262,7 @@ class Server:
         if child is None:
             return
         grace_s = SHUTDOWN_TIMEOUT_S + 5 if self._ready else STARTING_GRACE_S
+        self._children.note_segments()
         for whom, number, wait_s in (
             (child.pid, signal.SIGTERM, grace_s),
             (-child.pid, signal.SIGTERM, GROUP_GRACE_S),

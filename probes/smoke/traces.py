@@ -40,30 +40,65 @@ class _Ids:
         return tuple(range(first, first + count))
 
 
+class _Tasks:
+    """The tasks of a trace: each has a history, of which a later call repeats more than an earlier one."""
+
+    def __init__(self, workload: Workload, ids: _Ids, prefix_chunks: int) -> None:
+        self._load, self._ids, self._prefix = workload, ids, prefix_chunks
+        self._histories: dict[int, tuple[int, ...]] = {}
+        self._lengths = workload.input_mix or (workload.input_tokens,)
+        self._longest = _chunks(max(self._lengths)) - prefix_chunks
+
+    def length(self, turn: int, group: int) -> int:
+        """Return the tokens of a prompt: by its turn, or in turn where tasks have only one."""
+        return self._lengths[(turn if self._load.turns > 1 else group) % len(self._lengths)]
+
+    def own_chunks(self, task: int, turn: int, group: int, member: int) -> tuple[int, ...]:
+        """Return the chunks after the shared prefix. The first call of a burst carries the history on."""
+        count = _chunks(self.length(turn, group)) - self._prefix
+        if self._load.turns == 1 and self._load.burst == 1:
+            return self._ids.take(count)
+        if task not in self._histories:
+            self._histories[task] = self._ids.take(self._longest)
+        kept = min(count, self._end(turn if member == 0 else turn - 1))
+        return (*self._histories[task][:kept], *self._ids.take(count - kept))
+
+    def _end(self, turn: int) -> int:
+        """Return how much of its history a task has sent after a turn."""
+        if turn < 0:
+            return 0
+        if self._load.input_mix:
+            return _chunks(self.length(turn, 0)) - self._prefix
+        return self._longest * (turn + 1) // self._load.turns
+
+
+def _chunks(tokens: int) -> int:
+    return -(-tokens // CHUNK_TOKENS)
+
+
 def make_trace(workload: Workload, requests: int, *, seed: int, run: int) -> tuple[TraceRequest, ...]:
     """Return `requests` requests of exactly the asked lengths.
 
-    All prompts begin with the shared prefix (in whole chunks). With turns, a task is a row of calls: call t
-    repeats the first (t - 1) / turns of the rest and adds to it; what is left of the prompt is new, so that
-    every prompt has the asked length while the repeated part grows. The calls of one turn of all tasks come
-    before the next turn, so that what a call repeats has been sent before.
+    All prompts begin with the shared prefix (in whole chunks). With turns, a task is a row of calls, each of which
+    repeats what the one before it sent and adds to it; with a burst, several calls of one turn stand beside each other.
+    Every turn occurs equally often from the first request to the last, so that the load stays the same: a run begins
+    with tasks that are on their way already, and a task's next turn stands at least two rounds of all callers later.
     """
     ids = _Ids(seed, run)
-    chunks = -(-workload.input_tokens // CHUNK_TOKENS)
     prefix = ids.take(workload.shared_prefix_tokens // CHUNK_TOKENS)
-    rest = chunks - len(prefix)
     outputs = workload.output_mix or (workload.output_tokens,)
-    tasks = -(-requests // workload.turns)
-    histories = [ids.take(rest) for _ in range(tasks)] if workload.turns > 1 else []
+    tasks, turns, burst = _Tasks(workload, ids, len(prefix)), workload.turns, workload.burst
+    apart = -(-2 * workload.concurrency // (turns * burst))
     trace = []
     for number in range(requests):
-        turn, task = divmod(number, tasks)
-        kept = histories[task][: rest * (turn + 1) // workload.turns] if histories else ()
+        group, member = divmod(number, burst)
+        begun, turn = divmod(group, turns)
+        own = tasks.own_chunks(begun - turn * apart, turn, group, member)
         trace.append(
             TraceRequest(
-                input_length=workload.input_tokens,
+                input_length=tasks.length(turn, group),
                 output_length=outputs[number % len(outputs)],
-                hash_ids=(*prefix, *kept, *ids.take(rest - len(kept))),
+                hash_ids=(*prefix, *own),
             )
         )
     return tuple(trace)

@@ -24,6 +24,8 @@ WANTED = (
     WantedStrategy(id="chunked_prefill", decision="adopt"),
     WantedStrategy(id="tensor_parallel", decision="reject"),
     WantedStrategy(id="disaggregated_pd", decision="defer"),
+    WantedStrategy(id="structured_output", decision="adopt"),
+    WantedStrategy(id="tool_reasoning_parsers", decision="adopt"),
 )
 
 

@@ -1,5 +1,6 @@
 """Runs one smoke in mode tiny as a process of its own, for tests that stop or kill it."""
 
+import signal
 import sys
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from probes.smoke.stopping import Stopped, stop_on_signals
 
 def main() -> int:
     """Take the vLLM command and a folder; tell phases on standard output."""
+    # nohup and a shell's background jobs ignore signals, and the children of the tests would too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     folder = Path(sys.argv[2])
     request = SmokeRequest(
         mode="tiny",

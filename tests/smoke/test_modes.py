@@ -91,6 +91,8 @@ def test_strategies_are_looked_for_in_the_running_server(tiny: Ran) -> None:
         "chunked_prefill": "in_force",
         "tensor_parallel": "not_in_force",
         "disaggregated_pd": "not_visible",
+        "structured_output": "in_force",
+        "tool_reasoning_parsers": "not_visible",
     }
 
 

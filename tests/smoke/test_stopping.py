@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from probes.smoke.plan import VllmTool
-from probes.smoke.processes import RunFile, end_leftovers, leftovers, ours, read_run_file, unused_segments
+from probes.smoke.processes import RunFile, end_leftovers, leftovers, ours, read_run_file
+from probes.smoke.segments import all_segments
 
 pytestmark = pytest.mark.vllm
 
@@ -77,16 +78,24 @@ class Driven:
         return (*processes, *folders, *files)
 
     def segments(self) -> tuple[str, ...]:
-        """Shared memory that nobody uses; another run's may be among it until that run has cleaned up too."""
-        return unused_segments(self.run.shm_before)
+        """Shared memory that the run was seen to use and that is still there."""
+        return tuple(segment.name for segment in set(self.run.segments) & set(all_segments()))
 
 
 STOPS = [
     pytest.param(signal.SIGTERM, ENGINE),
     *(
         pytest.param(number, phase, marks=pytest.mark.soak)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        for phase in (EARLY, LATE, WARMUP, MEASURE)
+        for number, phase in (
+            (signal.SIGTERM, EARLY),
+            (signal.SIGTERM, WARMUP),
+            (signal.SIGTERM, MEASURE),
+            (signal.SIGINT, EARLY),
+            (signal.SIGINT, LATE),
+            (signal.SIGINT, MEASURE),
+            (signal.SIGHUP, LATE),
+            (signal.SIGHUP, WARMUP),
+        )
     ),
 ]
 

@@ -1,9 +1,13 @@
 """A small server of our own plays the endpoints that refuse."""
 
+import contextlib
 import json
+import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -11,11 +15,15 @@ import pytest
 
 from probes.smoke.children import free_port
 from probes.smoke.endpoint import look_at, try_payload
-from probes.smoke.http import Client, is_loopback
+from probes.smoke.http import Client, HttpError, is_loopback
 from probes.smoke.load import LoadFailed
+from probes.smoke.stopping import Stopped, Stopper
 
 MODELS = json.dumps({"data": [{"id": "m", "owned_by": "vllm", "max_model_len": 4096}]})
-STREAM = 'data: {"choices": [{"text": "a"}]}\n\ndata: [DONE]\n\n'
+STREAM = (
+    'data: {"choices": [{"text": "a"}]}\n\n'
+    'data: {"choices": [], "usage": {"prompt_tokens": 32, "completion_tokens": 2}}\n\ndata: [DONE]\n\n'
+)
 
 
 class Endpoint:
@@ -127,3 +135,106 @@ def test_an_answer_that_is_no_stream_is_refused(endpoint: Endpoint) -> None:
 )
 def test_loopback(url: str, loopback: bool) -> None:
     assert is_loopback(url) is loopback
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "said"),
+    [
+        (200, "<html><body>Welcome</body></html>", "no OpenAI-style server: /v1/models was not answered with JSON"),
+        (301, "", "no OpenAI-style"),
+        (403, "{}", "valid key"),
+        (404, "{}", "no OpenAI-style list of models"),
+        (429, "{}", "takes no more requests for now"),
+        (500, "oops", r"error of its own \(500\)"),
+    ],
+)
+def test_what_is_no_usable_list_of_models_is_told_in_one_sentence(
+    endpoint: Endpoint, status: int, body: str, said: str
+) -> None:
+    endpoint.answers["/v1/models"] = (status, body)
+    with pytest.raises(LoadFailed, match=said):
+        look_at(endpoint.client, None)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "said"),
+    [
+        (429, "{}", "takes no more requests for now"),
+        (500, "{}", "error of its own"),
+        (200, 'data: {"choices": [{"text": "a"}]}\n\n', "breaks its token stream off"),
+        (200, 'data: {"choices": [{"text": "a"}]}\n\ndata: [DONE]\n\n', "does not count its tokens"),
+        (200, "data: 5\n\ndata: nothing\n\n", "without a token stream"),
+    ],
+)
+def test_a_trial_that_cannot_be_measured_is_told_in_one_sentence(
+    endpoint: Endpoint, status: int, body: str, said: str
+) -> None:
+    endpoint.answers["/v1/completions"] = (status, body)
+    with pytest.raises(LoadFailed, match=said):
+        try_payload(endpoint.client, "m")
+
+
+class Raw:
+    """A server of bare sockets: sends what it is told, then holds the connection, closes it, or drips."""
+
+    def __init__(self, sent: bytes, then: str) -> None:
+        self._sent, self._then = sent, then
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._serve)
+        self.client = Client(f"http://127.0.0.1:{self._listening.getsockname()[1]}")
+
+    def __enter__(self) -> "Raw":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._thread.join()
+        self._listening.close()
+
+    def _serve(self) -> None:
+        connection, _ = self._listening.accept()
+        with connection, contextlib.suppress(OSError):
+            connection.recv(4096)
+            connection.sendall(self._sent)
+            while self._then != "close" and not self._end.wait(0.02):
+                if self._then == "drip":
+                    connection.sendall(b" ")
+
+
+STARTED = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n{"
+
+
+@pytest.mark.parametrize(
+    ("sent", "then", "said"),
+    [
+        (b"SSH-2.0-OpenSSH_9.6\r\n", "close", "does not speak HTTP"),
+        (b"", "close", "closed"),
+        (STARTED, "close", "closed the connection in the middle of its answer"),
+        (STARTED, "stall", "began to answer and did not end"),
+        (STARTED, "drip", "began to answer and did not end"),
+        (b"", "stall", "does not answer"),
+        (b"HTTP/1.1 200 OK\r\nX: ", "drip", "does not answer"),
+    ],
+)
+def test_a_server_that_does_not_answer_properly_is_told_in_time(sent: bytes, then: str, said: str) -> None:
+    with Raw(sent, then) as server, pytest.raises(HttpError, match=said):
+        server.client.request("/v1/models", timeout_s=0.3)
+
+
+def test_a_stop_ends_a_dripping_answer_at_once() -> None:
+    stopper = Stopper()
+    with Raw(STARTED, "drip") as server:
+        timer = threading.Timer(0.2, stopper.stop)
+        timer.start()
+        with pytest.raises(Stopped):
+            replace(server.client, stopper=stopper).request("/v1/completions", timeout_s=60)
+
+
+def test_the_time_limit_ends_a_dripping_answer_at_once() -> None:
+    with Raw(STARTED, "drip") as server:
+        limited = replace(server.client, until=time.monotonic() + 0.2)
+        with pytest.raises(LoadFailed) as caught:
+            try_payload(limited, "m")
+    assert caught.value.kind == "time_limit"

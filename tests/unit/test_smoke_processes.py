@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,12 +23,10 @@ from probes.smoke.processes import (
     read_process,
     read_run_file,
     remove_folder,
-    remove_new_segments,
     run_file_path,
-    shm_names,
-    unused_segments,
     write_run_file,
 )
+from probes.smoke.segments import all_segments
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
 STUBBORN = [
@@ -126,7 +125,7 @@ def abandoned(tmp_path: Path, child: subprocess.Popen[bytes], *, started: int | 
     assert known is not None
     path = run_file_path(tmp_path, "abandoned")
     session = Session(child.pid, known.started if started is None else started)
-    write_run_file(path, RunFile("abandoned", 2**22 + 1, 0, boot_id(), None, (session,), ()))
+    write_run_file(path, RunFile("abandoned", 2**22 + 1, 0, boot_id(), None, (session,)))
     return path
 
 
@@ -155,7 +154,7 @@ def test_another_boot_s_processes_are_not_ours(tmp_path: Path, sleeper: subproce
     known = read_process(sleeper.pid)
     assert known is not None
     session = Session(sleeper.pid, known.started)
-    write_run_file(run_file_path(tmp_path, "old"), RunFile("old", 1, 0, "another boot", None, (session,), ()))
+    write_run_file(run_file_path(tmp_path, "old"), RunFile("old", 1, 0, "another boot", None, (session,)))
     end_leftovers(leftovers(tmp_path))
     assert sleeper.poll() is None
 
@@ -196,32 +195,84 @@ def test_sigkill_of_the_owner_ends_its_children(tmp_path: Path) -> None:
     assert (found is None or found.state == "Z", Path(folder).exists(), list(tmp_path.iterdir())) == (True, False, [])
 
 
+HERE = RunFile("elsewhere", 2**22 + 1, 0, boot_id(), None)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        replace(HERE, host="another-machine"),
+        replace(HERE, pid_namespace="pid:[1]"),
+        replace(HERE, host="another-machine", boot_id="x"),
+    ],
+)
+def test_a_run_of_another_machine_or_container_is_left_alone(tmp_path: Path, run: RunFile) -> None:
+    write_run_file(run_file_path(tmp_path, "elsewhere"), run)
+    assert leftovers(tmp_path) == ()
+
+
 SEMAPHORE = [
     sys.executable,
     "-c",
     "import multiprocessing, time\nlock = multiprocessing.get_context('spawn').Lock()\n"
     "print('made', lock._semlock.name, flush=True)\ntime.sleep(60)",
 ]
+CRASHES = [
+    sys.executable,
+    "-c",
+    "import os, signal\nfrom multiprocessing import resource_tracker, shared_memory\n"
+    "resource_tracker.register = lambda *_: None\n"
+    "kept = shared_memory.SharedMemory(create=True, size=64)\nprint('made', kept.name, flush=True)\nsignal.pause()",
+]
 
 
-def test_a_semaphore_of_another_program_is_in_use(children: Children) -> None:
-    spawn(children, SEMAPHORE, wait_for="made")
-    name = "sem." + (children.folder / "child.log").read_text().split("/")[1].strip()
-    assert (name in shm_names(), name in unused_segments(())) == (True, False)
+def named(children: Children) -> str:
+    """The name of the segment that a child said it made."""
+    return (children.folder / "child.log").read_text().split()[1].strip("/")
 
 
-def test_a_segment_that_a_crash_left_is_removed() -> None:
-    before = shm_names()
+def segment_names() -> set[str]:
+    """The names of all shared memory of this user."""
+    return {segment.name for segment in all_segments()}
+
+
+@pytest.mark.parametrize(("command", "prefix"), [(SEMAPHORE, "sem."), (CRASHES, "")])
+def test_what_a_child_left_in_shared_memory_is_removed(tmp_path: Path, command: list[str], prefix: str) -> None:
+    with Children(tmp_path / "state") as children:
+        child = spawn(children, command, wait_for="made")
+        name = prefix + named(children)
+        children.note_segments()
+        child.kill()
+        child.wait()
+    assert name not in segment_names()
+
+
+def test_what_a_child_uses_is_noted_for_a_later_start(tmp_path: Path) -> None:
+    with Children(tmp_path / "state") as children:
+        spawn(children, CRASHES, wait_for="made")
+        children.note_segments()
+        noted = read_run_file(run_file_path(tmp_path / "state", children.run_id))
+        assert noted is not None
+        assert named(children) in {segment.name for segment in noted.segments}
+
+
+def test_shared_memory_that_no_child_used_stays_even_if_nobody_seems_to_use_it(tmp_path: Path) -> None:
     path = Path("/dev/shm") / f"psm_selwiz_test_{os.getpid()}"
-    path.write_bytes(b"x")
-    assert (path.name in remove_new_segments(before), path.exists()) == (True, False)
-
-
-def test_a_segment_that_was_there_before_stays() -> None:
-    path = Path("/dev/shm") / f"psm_selwiz_test_{os.getpid()}"
-    path.write_bytes(b"x")
     try:
-        remove_new_segments(shm_names())
+        with Children(tmp_path / "state") as children:
+            spawn(children, SLEEP)
+            path.write_bytes(b"x")
         assert path.exists()
     finally:
         path.unlink()
+
+
+def test_shared_memory_that_another_program_uses_stays(tmp_path: Path) -> None:
+    with subprocess.Popen(SEMAPHORE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        name = "sem." + other.stdout.readline().split()[1].strip("/")
+        with Children(tmp_path / "state") as children:
+            spawn(children, SLEEP)
+        there = name in segment_names()
+        other.terminate()
+    assert there

@@ -57,8 +57,7 @@ def test_two_runs_share_no_chunk(workload: Workload, requests: int) -> None:
 
 def test_a_later_turn_repeats_more_of_its_task() -> None:
     workload = Workload(concurrency=1, input_tokens=64 * CHUNK_TOKENS, output_tokens=1, turns=4)
-    trace = make_trace(workload, 8, seed=0, run=0)  # two tasks of four turns
-    first_task = trace[0::2]
+    first_task = make_trace(workload, 16, seed=0, run=0)[::5]  # the next turn of a task comes one round later
     repeated = [
         sum(a == b for a, b in zip(before.hash_ids, after.hash_ids, strict=True))
         for before, after in pairwise(first_task)

@@ -69,7 +69,7 @@ def scope(point: Point, where: str) -> str:
     return _SCOPE.format(
         C=formats.number(point.concurrency),
         n=formats.number(point.requests),
-        w=formats.number(point.warmups),
+        w="an unknown number of" if point.warmups is None else formats.number(point.warmups),
         T=formats.number(point.duration_s, 0),
         where=where,
     )

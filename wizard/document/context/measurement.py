@@ -64,7 +64,7 @@ def measurement(selection: Selection) -> Context:
         "hardware_words": _hardware_words(selection),
         "memory_of": "of the CPU process" if smoke.runtime.build == "cpu" else "per GPU",
         "strategies_note": _STAND_IN if qualifier(selection) == "pipeline only" else None,
-        "scopes": [f"{run.id}, {_STATES[run.point.kind]}: {claims.scope(run.point, where)}" for run in asked],
+        "scopes": [f"{run.id}, {_state(smoke, run)}: {claims.scope(run.point, where)}" for run in asked],
         "closed_loop": claims.closed_loop(found[0].point.concurrency),
         "conditions": conditions(smoke, found),
         "results": results(selection, smoke, asked),
@@ -114,6 +114,10 @@ def rate(selection: Selection) -> Rate:
     if any(result.verdict == "contradicted" for result in run.point.ceilings):
         return Rate(None, "", f"{run.id} contradicts a ceiling, so its rate is not one that the selection may use")
     return Rate(run.point.output_tok_s * replicas, run.id, "")
+
+
+def _state(smoke: SmokeResult, run: Run) -> str:
+    return "what its prompts shared is not known" if smoke.load.imported else _STATES[run.point.kind]
 
 
 def _where(selection: Selection, smoke: SmokeResult) -> str:

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from probes.smoke.result import Latency, Point, SmokeResult
-from probes.smoke.statistics import error_rate_bound
+from probes.smoke.statistics import error_rate_bound, two_sided_requests
 from wizard.document import claims, formats
 from wizard.document.markdown import NOT_GIVEN, Table
 from wizard.proof import qualifier
@@ -48,7 +48,7 @@ def conditions(smoke: SmokeResult, found: tuple[Run, ...]) -> Table:
             f"{smoke.runtime.product} {formats.value(smoke.runtime.version)}",
             all_runs if smoke.runtime.version else "missing",
         ),
-        ("Environment set for the runs only", "; ".join(smoke.runtime.environment) or "none", all_runs),
+        _environment(smoke, all_runs),
         ("Load tool and path", f"{smoke.load.tool}, {_path(smoke)}", all_runs),
         *_client(smoke, all_runs),
         *_server(smoke),
@@ -68,7 +68,16 @@ def conditions(smoke: SmokeResult, found: tuple[Run, ...]) -> Table:
     return Table(("Condition", "Value", "Source"), tuple(rows))
 
 
+def _environment(smoke: SmokeResult, source: str) -> tuple[str, str, str]:
+    name = "Environment set for the runs only"
+    if smoke.load.imported:
+        return name, NOT_GIVEN, "missing"
+    return name, "; ".join(smoke.runtime.environment) or "none", source
+
+
 def _path(smoke: SmokeResult) -> str:
+    if smoke.load.imported:
+        return "result file imported, path to the server unknown"
     return "to the endpoint over the network" if smoke.mode == "endpoint" else "same host, loopback"
 
 
@@ -112,7 +121,11 @@ def _point_conditions(run: Run) -> list[tuple[str, str, str]]:
             f"; error rate at most {formats.share(error_rate_bound(point.requests, point.failed))} at 95 % confidence"
         )
     )
-    steady = "halves differ by at most 20 %" if point.steady else "not steady: halves differ by more than 20 %"
+    steady = {
+        True: "halves differ by at most 20 %",
+        False: "not steady: halves differ by more than 20 %",
+        None: NOT_GIVEN,
+    }[point.steady]
     rows = [
         ("prompt tokens", _lengths(point.input_len, point.input_tokens, point.completed)),
         ("output tokens", _lengths(point.output_len, point.output_tokens, point.completed)),
@@ -182,7 +195,8 @@ def _median(latency: Latency) -> str:
         return NOT_GIVEN
     middle = formats.milliseconds(latency.p50)
     if latency.p50_ci is None:
-        return f"{middle} (no interval: too few requests)"
+        few = latency.n < two_sided_requests(50)
+        return f"{middle} (no interval: {'too few requests' if few else 'single requests are not known'})"
     low, high = latency.p50_ci
     return f"{middle} ({formats.milliseconds(low)} to {formats.milliseconds(high)})"
 

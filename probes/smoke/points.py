@@ -1,0 +1,87 @@
+"""Points of a run in progress, written as each ends, so that a stop loses none and a later start can take them over.
+
+They lie in the state folder, not in the evidence: an unfinished run is no evidence. A point is taken over only by a run
+that asks for exactly the same: same model, flags, load, ceilings, devices and vLLM.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from probes.smoke.plan import SmokePlan
+from probes.smoke.result import Frozen, Point
+
+_SAME = (
+    "mode",
+    "model",
+    "served_model_name",
+    "serve_flags",
+    "environment",
+    "workload",
+    "ceilings",
+    "devices",
+    "endpoint_url",
+)
+
+
+class SavedPoint(Frozen):
+    """One finished point with its raw result, without texts; `seconds` is how long its load run took."""
+
+    name: str
+    point: Point
+    raw: dict[str, Any]
+    seconds: float
+
+
+class SavedPoints(Frozen):
+    """The finished points of one run that did not come to its end."""
+
+    schema_version: Literal[1] = 1
+    fingerprint: str
+    run_id: str
+    saved_at: str
+    points: tuple[SavedPoint, ...]
+
+
+def fingerprint(plan: SmokePlan) -> str:
+    """Return what is the same for two runs whose points may stand beside each other."""
+    asked = plan.request.model_dump(mode="json", include=set(_SAME))
+    asked |= {"version": plan.tool.version, "build": plan.tool.build, "sent": plan.workload.model_dump(mode="json")}
+    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _path(plan: SmokePlan) -> Path:
+    return plan.request.state_dir / f"smoke-points-{fingerprint(plan)}.json"
+
+
+def save_points(plan: SmokePlan, saved: SavedPoints) -> None:
+    """Write the points whole or not at all, readable by their owner only. Raises OSError."""
+    path = _path(plan)
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    temporary = path.with_suffix(".tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+        stream.write(saved.model_dump_json())
+    temporary.replace(path)
+
+
+def load_points(plan: SmokePlan) -> SavedPoints | None:
+    """Return the points that an unfinished run of the same kind left; None if there are none or they are damaged."""
+    try:
+        saved = SavedPoints.model_validate_json(_path(plan).read_text(encoding="utf-8"))
+    except (OSError, ValueError, ValidationError):
+        return None
+    return saved if saved.fingerprint == fingerprint(plan) and saved.points else None
+
+
+def forget_points(plan: SmokePlan) -> None:
+    """Remove what was kept: the run has come to its end."""
+    with contextlib.suppress(OSError):
+        _path(plan).unlink()
