@@ -121,6 +121,10 @@ class Launch(BaseModel):
             groups += [pair for pair in _LOOPBACK if not self.find(pair[0])]
         return (*groups, *(setting.words() for setting in self.settings))
 
+    def serve_environment(self) -> tuple[tuple[str, str], ...]:
+        """List the variables that strategies set; what keeps the runtime quiet is the smoke's own matter."""
+        return tuple(pair for pair in self.environment if pair not in _QUIET)
+
     def shell(self) -> str | None:
         """Write the command as the document prints it; None for another product than vLLM.
 

@@ -84,12 +84,6 @@ def confidence_of(gpu: Gpu, reading: Reading[Any]) -> str | None:
     return row.confidence if row else None
 
 
-def driver_branch(text: str | None) -> int | None:
-    """The driver branch that a text names: 580 in "580 or later" and in "580.105.08"."""
-    match = re.search(r"(?<![0-9.])([0-9]{3})(?![0-9])", text or "")
-    return int(match[1]) if match else None
-
-
 def gpu_of(gpu: Gpu) -> GpuRow | None:
     """The catalogue's row of a GPU, by the name that NVML reports or the catalogue's own."""
     return gpu_row(gpu.name.value, gpu.memory_total_bytes.value) or _row_called(gpu.name.value or "")

@@ -12,6 +12,7 @@ from wizard.answers.runtime import Ceilings
 from wizard.errors import UsageError
 from wizard.gather import Gathered
 from wizard.launch import launch
+from wizard.sizing.run import predicted_memory
 
 Mode = Literal["local", "dummy", "endpoint", "tiny"]
 
@@ -60,12 +61,16 @@ def smoke_request(gathered: Gathered, options: SmokeOptions) -> SmokeRequest:
         vllm=options.vllm,
         model=(model.path or model.name) if model and mode != "tiny" else None,
         serve_flags=command.serve_flags(),
+        environment=command.serve_environment(),
         workload=_workload(answers),
         ceilings=_ceilings(answers.runtime.ceilings),
         strategies=tuple(
             WantedStrategy(id=name, decision=strategy.decision, expected=expected_value(name, answers))
             for name, strategy in answers.engine.strategies.items()
             if strategy.decision is not None
+        ),
+        predicted_memory=predicted_memory(
+            mode, answers, command, gathered.machine, gathered.configuration, gathered.weights, devices
         ),
         devices=devices,
         endpoint_url=options.endpoint,

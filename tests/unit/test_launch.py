@@ -21,8 +21,10 @@ def _launch(**changes: Any) -> Launch:
 
 def test_the_printed_command() -> None:
     assert _launch().shell() == (
-        "HF_HUB_OFFLINE=1 VLLM_NO_USAGE_STATS=1 vllm serve Example/Dense-32B-FP8 --host 127.0.0.1 --port 8000 \\\n"
-        "  --tensor-parallel-size 2 --max-model-len 16384 --kv-cache-dtype auto --max-num-queued-reqs 48 \\\n"
+        "HF_HUB_OFFLINE=1 VLLM_NO_USAGE_STATS=1 vllm serve Example/Dense-32B-FP8 --revision 4f1c9e0 "
+        "--host 127.0.0.1 \\\n"
+        "  --port 8000 --tensor-parallel-size 2 --max-model-len 16384 --kv-cache-dtype auto "
+        "--max-num-queued-reqs 48 \\\n"
         "  --tool-call-parser hermes --enable-prefix-caching --enable-auto-tool-choice"
     )
 
@@ -58,6 +60,31 @@ def test_a_rejected_strategy_that_is_on_by_default_gets_its_off_switch() -> None
 def test_a_deferred_strategy_gets_no_switch() -> None:
     flags = _launch(**{"engine.strategies.prefix_caching.decision": "defer"}).serve_flags()
     assert not any("prefix-caching" in flag for flag in flags)
+
+
+def test_a_strategy_may_be_a_variable_of_the_environment() -> None:
+    adopted = {"engine.strategies.deterministic": {"decision": "adopt", "reason": "audit"}}
+    assert (_launch().serve_environment(), _launch(**adopted).serve_environment()) == (
+        (),
+        (("VLLM_BATCH_INVARIANT", "1"),),
+    )
+
+
+def test_what_the_environment_switches_on_is_in_force() -> None:
+    adopted = {"engine.strategies.deterministic": {"decision": "adopt", "reason": "audit"}}
+    found = realised("deterministic", _launch(**adopted))
+    assert (found.in_force, found.flags) == (True, ("VLLM_BATCH_INVARIANT",))
+
+
+def test_a_size_that_serves_two_strategies_belongs_to_the_one_that_was_decided() -> None:
+    setting = _launch(
+        **{
+            "runtime.layout.data_parallel": 2,
+            "engine.strategies.data_parallel": {"decision": "adopt", "reason": "copies"},
+        }
+    ).find("--data-parallel-size")
+    assert setting is not None
+    assert setting.strategy == "data_parallel"
 
 
 def test_sizes_of_one_are_not_written() -> None:

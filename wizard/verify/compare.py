@@ -10,7 +10,8 @@ from probes.smoke.endpoint import Served
 from wizard.catalogue import engine_id, gpu_row
 from wizard.catalogue.vllm import release_of
 from wizard.document import formats
-from wizard.machine import driver_branch, gpu_of
+from wizard.fit import branch_in
+from wizard.machine import gpu_of
 from wizard.proof import asked_points, carried_model, gpus_in_all, is_own_state, qualifier, same_name, usable_gpus
 from wizard.selection import Selection
 from wizard.verify.check import DOCUMENT, ENDPOINT, LOG, MACHINE, METRICS, SMOKE, Check, Delivered, seen
@@ -180,10 +181,10 @@ def _hardware(selection: Selection, delivered: Delivered) -> Iterator[Check]:
         approved = f"at least {hardware.gpus_per_replica}"
         yield seen("runtime.hardware.gpus_per_replica", approved, found, same, MACHINE, _MACHINE_SHOWS)
     yield from _memory(selection, gpus)
-    if driver_branch(hardware.driver) is not None:
+    if branch_in(hardware.driver) is not None:
         version = machine.driver.version.value if machine is not None and not blind else None
-        branch = driver_branch(version)
-        same = None if branch is None else branch >= (driver_branch(hardware.driver) or 0)
+        branch = branch_in(version)
+        same = None if branch is None else branch >= (branch_in(hardware.driver) or 0)
         yield seen("runtime.hardware.driver", hardware.driver, version, same, MACHINE, _MACHINE_SHOWS)
 
 
