@@ -7,7 +7,7 @@ from probes.reading import Reading
 from probes.smoke.endpoint import Served
 from probes.smoke.metrics import Metrics
 from probes.smoke.start_log import StartLog, parse_start_log
-from tests.unit.selections import GPU, MODEL, good_selection, machine, point, smoke
+from tests.unit.selections import ANSWERS, GPU, MODEL, good_selection, machine, point, smoke
 from wizard.selection import Selection
 from wizard.verify.check import Check, Delivered
 from wizard.verify.compare import compare
@@ -38,7 +38,7 @@ RESOLVED: dict[str, Any] = {
     "kv_cache_dtype": "auto",
     "enable_prefix_caching": True,
     "enable_chunked_prefill": True,
-    "revision": None,
+    "revision": ANSWERS["engine"]["models"][0].get("revision"),
 }
 LABELS = {
     "enable_prefix_caching": "True",

@@ -66,8 +66,8 @@ def _started(stand_in: Path, selection: Selection, **variables: str) -> tuple[li
     script = artefacts(selection)["launch.sh"]
     environment = {"PATH": f"{stand_in}:{os.environ['PATH']}", **variables}
     done = subprocess.run(["sh", "-s"], input=script, capture_output=True, check=True, env=environment)
-    words, _, variables = done.stdout.decode().partition("\0\0")
-    pairs = (entry.partition("=") for entry in variables.rstrip("\0").split("\0"))
+    words, _, exported = done.stdout.decode().partition("\0\0")
+    pairs = (entry.partition("=") for entry in exported.rstrip("\0").split("\0"))
     return words.split("\0"), {name: value for name, _, value in pairs}
 
 
