@@ -95,11 +95,12 @@ def _version_seen(delivered: Delivered) -> tuple[str | None, str | None]:
     return None, None
 
 
-def _same_version(approved: str, found: str) -> bool:
-    """A build (`+cpu`) counts only where the approved version names one."""
-    if "+" in approved:
-        return approved.strip().removeprefix("v") == found.strip().removeprefix("v")
-    return release_of(approved) == release_of(found)
+def _same_version(approved: str, found: str) -> bool | None:
+    """A build (`+cpu`) counts only where the approved version names one; a server may not tell its own."""
+    if release_of(approved) != release_of(found):
+        return False
+    wanted, built = (text.strip().lower().partition("+")[2] for text in (approved, found))
+    return True if not wanted else None if not built else wanted == built
 
 
 def _models(selection: Selection, delivered: Delivered) -> Iterator[Check]:
