@@ -124,6 +124,8 @@ def format_is_native(selection: Selection) -> list[Finding]:
     native = native_capability(method)
     if gpu is None or gpu.capability is None or native is None or _order(gpu.capability) >= _order(native):
         return []
+    if any(_order(gpu.capability) < _order(need) for need, _, _ in _least(selection)):
+        return []  # it does not run at all, which C1 says
     message = (
         f"{gpu.name} (compute capability {gpu.capability}) stores {method} and executes weight-only; "
         f"it computes in that format from {native} on."

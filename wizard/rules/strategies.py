@@ -24,7 +24,7 @@ _MANY_CALLS = 64
 _GREATEST_DEFAULT = 1024
 _ROUTER = re.compile(r"router|proxy|gateway|dynamo|llm-d|load balancer", re.IGNORECASE)
 _FABRIC = re.compile(r"rdma|infiniband|roce|nvlink|nvl\d|efa\b|ucx|fabric", re.IGNORECASE)
-_DIRECTION = re.compile(r"(?:low|small|less|high|great|larg|big)\w*\s.*|\b0\b.*", re.IGNORECASE)
+_DIRECTION = re.compile(r"\b(?:low|small|less|high|great|larg|big)\w*\s|\b0\b", re.IGNORECASE)
 _SCALES = re.compile(r"\bscales?\b|calibrat", re.IGNORECASE)
 _FOUR_BITS = re.compile(r"fp4|4bit|int4|_4", re.IGNORECASE)
 
