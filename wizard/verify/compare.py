@@ -7,12 +7,11 @@ from collections.abc import Iterator
 
 from probes.machine import Gpu, Machine
 from probes.smoke.endpoint import Served
-from wizard.catalogue import engine_id, gpu_row
+from wizard.catalogue import engine_id
 from wizard.catalogue.vllm import release_of
 from wizard.document import formats
 from wizard.fit import branch_in
-from wizard.machine import gpu_of
-from wizard.proof import asked_points, carried_model, gpus_in_all, is_own_state, qualifier, same_name, usable_gpus
+from wizard.proof import asked_points, carried_model, gpus_in_all, is_own_state, qualifier, same_gpu, usable_gpus
 from wizard.selection import Selection
 from wizard.verify.check import DOCUMENT, ENDPOINT, LOG, MACHINE, METRICS, SMOKE, Check, Delivered, seen
 from wizard.verify.settings import flag_checks, strategy_checks
@@ -194,10 +193,7 @@ def _name(gpu: Gpu) -> str:
 
 
 def _is_gpu(gpu: Gpu, approved: str) -> bool:
-    if gpu.name.value is not None and same_name(gpu.name.value, approved):
-        return True
-    wanted = gpu_row(approved)
-    return wanted is not None and gpu_of(gpu) == wanted
+    return gpu.name.value is not None and same_gpu(gpu.name.value, approved)
 
 
 def _memory(selection: Selection, gpus: tuple[Gpu, ...]) -> Iterator[Check]:
