@@ -68,6 +68,7 @@ def smoke_request(gathered: Gathered, options: SmokeOptions) -> SmokeRequest:
             if strategy.decision is not None
         ),
         devices=devices,
+        machine=gathered.machine,
         endpoint_url=options.endpoint,
         api_key_env=options.api_key_env,
         ca_file=options.ca,

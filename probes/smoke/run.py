@@ -78,6 +78,10 @@ class _Smoke:
         """Pass a log line on without its private parts."""
         self.observer.on_log(self.scrub(line))
 
+    def on_stall(self, sentence: str) -> None:
+        """Tell that the server is silent."""
+        self.observer.on_note(self.scrub(sentence))
+
     def on_start_phase(self, name: str, _elapsed_s: float) -> None:
         """Pass a phase of the server's start on."""
         self.phase("start", name)
@@ -117,7 +121,7 @@ class _Smoke:
         self.state.server = server
         self.client = server.client
         server.start()
-        server.wait_ready(self.stopper, self.deadline, self.on_line, self.on_start_phase)
+        server.wait_ready(self.stopper, self.deadline, self.on_line, self.on_start_phase, self.on_stall)
         self.phase("start", f"ready after {server.ready_s:.0f} s")
         self.state.served = look_at(self.client, self.plan.served_model_name)
 
