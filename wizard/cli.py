@@ -215,8 +215,9 @@ def _size(parser: argparse.ArgumentParser) -> None:
 
 
 def _check(parser: argparse.ArgumentParser) -> None:
-    _answers_option(parser)
+    _answers_option(parser, required=False)
     _machine_option(parser)
+    parser.add_argument("--explain", metavar="RULE", help="say what a rule such as C3 is about; reads no answers")
     parser.add_argument("--evidence", metavar="DIR", type=Path, help="folder of an earlier smoke or document")
     parser.add_argument("--json", action="store_true", help="as JSON on standard output")
 
@@ -306,6 +307,7 @@ def _answers(parser: argparse.ArgumentParser) -> None:
     kind.add_argument("--blank", action="store_true", help="every question, nothing answered")
     kind.add_argument("--missing", action="store_true", help="what is still open in --answers")
     _answers_option(parser, required=False)
+    _machine_option(parser)
     parser.add_argument("--for", dest="colleague", metavar="NAME", help="with --missing: only what waits for NAME")
     parser.add_argument("-o", "--output", metavar="FILE", default="-", help="where to write it (standard output)")
     parser.add_argument(

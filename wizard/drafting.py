@@ -10,8 +10,8 @@ from probes.smoke.result import SmokeResult
 from wizard.answers_writer import render_answers
 from wizard.assemble import assemble
 from wizard.document.evidence import collect
-from wizard.document.invariants import Private, violations
-from wizard.document.render import render
+from wizard.document.invariants import Private, brief_violations, violations
+from wizard.document.render import render, render_brief
 from wizard.document.write import Outputs, write_document
 from wizard.errors import SelwizError
 from wizard.gather import Gathered
@@ -20,15 +20,16 @@ from wizard.selection import Selection, answers_file, to_json
 
 @dataclass(frozen=True)
 class Draft:
-    """A document that keeps its own rules, its selection, and the content of every evidence file by its name."""
+    """A document and its brief that keep their own rules, the selection, and every evidence file by its name."""
 
     text: str
+    brief: str
     selection: Selection
     evidence: dict[str, bytes]
 
     def write(self, target: Path, *, force: bool) -> Outputs:
-        """Write the three outputs beside each other; raises `CannotWriteError`."""
-        return write_document(target, self.text, to_json(self.selection), self.evidence, force=force)
+        """Write the outputs beside each other; raises `CannotWriteError`."""
+        return write_document(target, self.text, self.brief, to_json(self.selection), self.evidence, force=force)
 
 
 def draft(gathered: Gathered, *, prepared_on: datetime.date, smoke: SmokeResult | None, folder: Path | None) -> Draft:
@@ -39,15 +40,15 @@ def draft(gathered: Gathered, *, prepared_on: datetime.date, smoke: SmokeResult 
     selection = assemble(gathered, prepared_on=prepared_on, smoke=smoke)
     evidence = collect(selection, _answers_files(gathered), folder)
     selection = selection.model_copy(update={"evidence": evidence.rows})
-    text = render(selection)
+    text, brief = render(selection), render_brief(selection)
     private = Private(host_name=platform.node() or None, home=str(Path.home()), user=getpass.getuser())
-    broken = violations(text, selection, private)
+    broken = [*violations(text, selection, private), *brief_violations(brief, selection, private)]
     if broken:
         raise SelwizError(
             "The document breaks its own rules and is not written: "
             + "; ".join(f"{violation.rule}: {violation.message}" for violation in broken)
         )
-    return Draft(text, selection, dict(evidence.files))
+    return Draft(text, brief, selection, dict(evidence.files))
 
 
 def _answers_files(gathered: Gathered) -> dict[str, str]:

@@ -1,12 +1,11 @@
 """Everything there is before a decision is written: the answers in force, the machine, and the models' facts."""
 
-import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 
 from probes.errors import ProbeError
 from probes.machine import Machine
-from probes.models import ModelConfiguration, ModelFacts, WeightFiles, read_model_folder, read_weights
+from probes.models import ModelConfiguration, ModelFacts, WeightFiles, read_model_folder
 from wizard.advice.filling import fill_strategies
 from wizard.answers import Answers, Model
 from wizard.answers_file import Layer, Tree, merge, read_layer, validate
@@ -18,7 +17,7 @@ from wizard.flags import check_flags, typed_flags
 from wizard.machine import machine_at
 from wizard.paths import cache_dir
 from wizard.provenance import Origin
-from wizard.sizing.source import cached_folder, configuration_at
+from wizard.sizing.source import cached_folder, configuration_at, weights_at
 
 
 @dataclass(frozen=True)
@@ -115,9 +114,7 @@ def carried_configuration(answers: Answers) -> tuple[ModelConfiguration | None, 
         folder = cached_folder(model.name)
     if folder is None:
         return None, None
-    with contextlib.suppress(ProbeError):
-        configuration = configuration_at(folder)
-        with contextlib.suppress(ProbeError):
-            return configuration, read_weights(folder)
-        return configuration, None
-    return None, None
+    try:
+        return configuration_at(folder), weights_at(folder)
+    except ProbeError:
+        return None, None

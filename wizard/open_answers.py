@@ -1,4 +1,8 @@
-"""What nobody has answered yet, with whom it waits."""
+"""What nobody has answered yet, with whom it waits, and what is merely not given.
+
+An answer is open when it is asked, has a meaning here, has neither value nor default, and the document needs it. What
+only refines another answer may stay away; it is counted apart and never called open.
+"""
 
 import datetime
 from collections.abc import Iterator
@@ -33,6 +37,20 @@ def open_answers(answers: Answers) -> tuple[OpenAnswer, ...]:
         owner = question.owner if question and question.owner else _owner(answers, key)
         found.append(OpenAnswer(key=key, title=title, owner=owner, due=question.due if question else None))
     return tuple(found)
+
+
+def refinements_not_given(answers: Answers) -> int:
+    """How many questions that only refine others have no answer and no default, where they have a meaning."""
+    return sum(leaf.value is None and leaf.question.advanced and applies(leaf, answers) for leaf in leaves(answers))
+
+
+def open_words(answers: Answers) -> str:
+    """The two counts as every command says them: "3 answers open, 12 refinements not given"."""
+    waiting, finer = len(open_answers(answers)), refinements_not_given(answers)
+    return (
+        f"{waiting} {'answer' if waiting == 1 else 'answers'} open, "
+        f"{finer} {'refinement' if finer == 1 else 'refinements'} not given"
+    )
 
 
 def _unanswered(answers: Answers) -> Iterator[tuple[str, str]]:

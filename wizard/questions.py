@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from wizard.answers import Answers, Table
+from wizard.catalogue import engine_id, engines
 
 #: The sections of the wizard, in order. Engine and runtime questions never share one, nor do the two budget lines.
 SECTIONS = (
@@ -115,7 +116,7 @@ def _leaves(table: Table, at: str, pattern: str, row: Table | None) -> Iterator[
 def applies(leaf: Leaf, answers: Answers) -> bool:
     """Whether the question has a meaning at this place: the unit price of an item that is not needed has none."""
     rule = _APPLIES.get(".".join(leaf.question.key.split(".")[-2:]))
-    return rule is None or leaf.row is None or rule(leaf.row, answers)
+    return rule is None or (leaf.row is None and leaf.question.repeated) or rule(leaf.row, answers)
 
 
 def _is_bought(row: Any, _: Answers) -> bool:
@@ -128,6 +129,12 @@ def _has_own_price(row: Any, answers: Answers) -> bool:
 
 def _is_carried_here(row: Any, _: Answers) -> bool:
     return bool(row.carried_here)
+
+
+def _names_no_engine(_: Any, answers: Answers) -> bool:
+    """Whether the product is one whose name does not say which engine is inside."""
+    row = engines().get(engine_id(answers.runtime.product) or "")
+    return row is not None and row.needs_inner
 
 
 #: Where a question of a row has a meaning only for some rows; by the last two parts of its key.
@@ -143,6 +150,8 @@ _APPLIES: dict[str, Callable[[Any, Answers], bool]] = {
     "items[].source_ref": _has_own_price,
     "items[].observed_on": _has_own_price,
     "items[].valid_until": lambda row, _: row.basis in ("quote", "contract"),
+    "runtime.inner_engine": _names_no_engine,
+    "runtime.inner_version": _names_no_engine,
     "models[].context_tokens": _is_carried_here,
     "models[].licence": _is_carried_here,
     "options[].rejected_because": lambda row, answers: row.name is None or row.name != answers.engine.chosen,

@@ -66,7 +66,7 @@ def _draft(app: "WizardApp") -> "Draft | None":
 def _write_to(app: "WizardApp", drafted: "Draft", name: str) -> None:
     target = Path(name).expanduser()
     places = outputs(target)
-    if target.is_dir() or not (places.document.exists() or places.selection.exists() or places.evidence.exists()):
+    if target.is_dir() or not (any(place.exists() for place in places)):
         _finish(app, drafted, name, force=False)
         return
 
@@ -93,6 +93,7 @@ def _finish(app: "WizardApp", drafted: "Draft", name: str, *, force: bool) -> No
     app.explain(
         [
             f"Wrote {places.document}",
+            f"      {places.brief.name}, one page for the board",
             f"      {places.selection.name}",
             f"      {places.evidence.name}/",
             "",

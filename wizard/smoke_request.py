@@ -12,6 +12,7 @@ from wizard.answers.runtime import Ceilings
 from wizard.errors import UsageError
 from wizard.gather import Gathered
 from wizard.launch import launch
+from wizard.sizing.run import predicted_memory
 
 Mode = Literal["local", "dummy", "endpoint", "tiny"]
 
@@ -66,6 +67,9 @@ def smoke_request(gathered: Gathered, options: SmokeOptions) -> SmokeRequest:
             WantedStrategy(id=name, decision=strategy.decision, expected=_expected(name, answers))
             for name, strategy in answers.engine.strategies.items()
             if strategy.decision is not None
+        ),
+        predicted_memory=predicted_memory(
+            mode, answers, command, gathered.machine, gathered.configuration, gathered.weights, devices
         ),
         devices=devices,
         machine=gathered.machine,

@@ -17,6 +17,7 @@ SIZES = {"80x24": (80, 24), "100x30": (100, 30)}
 SCREENS = {
     "project": (0, ()),
     "strategies": (2, ("tab",)),
+    "hardware": (5, ()),
     "workload": (6, ()),
     "line-e": (8, ()),
     "governance": (10, ()),

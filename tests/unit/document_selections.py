@@ -45,6 +45,10 @@ GPU = "NVIDIA H100 80GB HBM3"
 _READ = "recorded"
 
 
+#: The flags of the example, with which its run was made.
+_FLAGS = launch(fill(validate(merge([Layer(name="answers.toml", tree=example_tree(DAY))])), {}, None)[0]).serve_flags()
+
+
 def machine(*, gpu: str = GPU, count: int = 2) -> Machine:
     """A recorded machine with `count` GPUs of one kind."""
     gpus = tuple(
@@ -134,7 +138,7 @@ def point(
         completed=n,
         failed=0,
         warmups=2 * concurrency,
-        duration_s=62.37,
+        duration_s=62.37 * n / 160,
         input_tokens=6144 * n,
         output_tokens=256 * n,
         output_tok_s=656.7,
@@ -158,15 +162,7 @@ def smoke() -> SmokeResult:
         runtime=Runtime(
             product="vllm",
             version="0.33.0",
-            command=(
-                "vllm",
-                "serve",
-                "/srv/models/Qwen3-32B-FP8",
-                "--tensor-parallel-size",
-                "2",
-                "--api-key",
-                "s3cret",
-            ),
+            command=("vllm", "serve", "/srv/models/Qwen3-32B-FP8", *_FLAGS, "--api-key", "s3cret"),
             environment=("VLLM_SERVER_DEV_MODE=1",),
             build="cuda",
         ),
@@ -217,8 +213,8 @@ def smoke() -> SmokeResult:
             StrategySeen(id="spec_eagle3", decision="defer", seen="not_in_force", because="no speculative setting"),
         ),
         memory=(
-            MemoryRow(term="Weights", predicted_bytes=None, measured_bytes=17_340_000_000),
-            MemoryRow(term="Room for KV cache", predicted_bytes=None, measured_bytes=54_100_000_000),
+            MemoryRow(term="weights", predicted_bytes=17_163_798_528, measured_bytes=17_340_000_000),
+            MemoryRow(term="kv_room", predicted_bytes=58_948_621_026, measured_bytes=58_100_000_000),
         ),
         capacity=Capacity(concurrency=24, kind="edge", stop_reason="the bracket was 4 wide", confidence=0.95),
         telemetry=Telemetry(

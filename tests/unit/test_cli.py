@@ -55,7 +55,7 @@ def test_wrong_usage_is_2(argv: list[str]) -> None:
 def test_propose_writes_document_selection_and_evidence(example: Path, tmp_path: Path) -> None:
     assert run(["propose", "--answers", str(example), "-o", str(tmp_path / "p.md")]) == 0
     made = {path.name for path in tmp_path.iterdir()} - {example.name}
-    assert made == {"p.md", "p.selection.json", "p.evidence"}
+    assert made == {"p.md", "p.brief.md", "p.selection.json", "p.evidence"}
 
 
 def test_the_example_is_proposed_next_year_too(tmp_path: Path) -> None:

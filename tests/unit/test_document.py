@@ -9,20 +9,26 @@ import pytest
 
 from tests.unit.document_selections import DAY, EVIDENCE, GPU, almost_empty, full, machine, point, select, smoke
 from wizard.document.reader import Part, read
-from wizard.document.render import render
+from wizard.document.render import render, render_brief
 from wizard.example import example_tree
 from wizard.selection import Selection
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
 
-@pytest.mark.parametrize(("name", "build"), [("full", full), ("almost_empty", almost_empty)])
-def test_the_document_is_the_golden_one(
-    name: str, build: Callable[[], Selection], request: pytest.FixtureRequest
-) -> None:
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("full", lambda: render(full())),
+        ("almost_empty", lambda: render(almost_empty())),
+        ("full.brief", lambda: render_brief(full())),
+        ("almost_empty.brief", lambda: render_brief(almost_empty())),
+    ],
+)
+def test_the_document_is_the_golden_one(name: str, write: Callable[[], str], request: pytest.FixtureRequest) -> None:
     """`pytest --update-golden` writes the files anew; read them before committing."""
     golden = GOLDEN / f"{name}.md"
-    text = render(build())
+    text = write()
     if request.config.getoption("--update-golden"):
         golden.write_text(text, encoding="utf-8", newline="\n")
     assert text == golden.read_text(encoding="utf-8")
@@ -340,3 +346,20 @@ def test_section_1_names_no_gpu(document: str) -> None:
 def test_evidence_rows_name_their_command(document: str) -> None:
     commands = part(document, "Annex B: Reproduce").code[0]
     assert all(row.command in commands for row in EVIDENCE)
+
+
+@pytest.mark.parametrize("build", [full, almost_empty])
+def test_the_brief_asks_for_what_the_document_asks_for(build: Callable[[], Selection]) -> None:
+    selection = build()
+    requests = [
+        table
+        for text in (render(selection), render_brief(selection))
+        for found in read(text)
+        for table in found.tables
+        if table.columns[0] == "Line"
+    ]
+    assert requests[0] == requests[1]
+
+
+def test_the_brief_of_the_example_fits_one_page() -> None:
+    assert len(render_brief(full()).splitlines()) <= 70

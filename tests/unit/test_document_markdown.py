@@ -167,7 +167,10 @@ def _answers() -> dict[str, Any]:
 
 
 def _with(text: str) -> str:
-    return render(select(_fill(_answers(), text), on=machine(), run=smoke(), evidence=EVIDENCE))
+    """The document with `text` in every answer and every finding; which findings there are does not depend on it."""
+    selection = select(_fill(_answers(), text), on=machine(), run=smoke(), evidence=EVIDENCE)
+    findings = tuple(found.model_copy(update={"message": text, "remedy": text}) for found in full().findings)
+    return render(selection.model_copy(update={"findings": findings}))
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from wizard.exit_codes import ExitCode
 
 def put(folder: Path, *, force: bool = False, evidence: dict[str, bytes] | None = None) -> Path:
     target = folder / "proposal.md"
-    write_document(target, "text\n", "{}\n", {"a.json": b"1"} if evidence is None else evidence, force=force)
+    write_document(target, "text\n", "brief\n", "{}\n", {"a.json": b"1"} if evidence is None else evidence, force=force)
     return target
 
 
@@ -34,6 +34,7 @@ def test_everything_lies_beside_each_other(tmp_path: Path) -> None:
     put(tmp_path)
     assert tree(tmp_path) == {
         "proposal.md": b"text\n",
+        "proposal.brief.md": b"brief\n",
         "proposal.selection.json": b"{}\n",
         "proposal.evidence/a.json": b"1",
     }
@@ -44,7 +45,9 @@ def test_the_selection_file_is_named_after_the_document(name: str, selection: st
     assert outputs(Path(name)).selection == Path(selection)
 
 
-@pytest.mark.parametrize("name", ["proposal.md", "proposal.selection.json", "proposal.evidence/a.json"])
+@pytest.mark.parametrize(
+    "name", ["proposal.md", "proposal.brief.md", "proposal.selection.json", "proposal.evidence/a.json"]
+)
 def test_an_existing_file_is_not_replaced(tmp_path: Path, name: str) -> None:
     (tmp_path / "proposal.evidence").mkdir()
     (tmp_path / name).write_bytes(b"mine")

@@ -21,8 +21,10 @@ def _launch(**changes: Any) -> Launch:
 
 def test_the_printed_command() -> None:
     assert _launch().shell() == (
-        "HF_HUB_OFFLINE=1 VLLM_NO_USAGE_STATS=1 vllm serve Example/Dense-32B-FP8 --host 127.0.0.1 --port 8000 \\\n"
-        "  --tensor-parallel-size 2 --max-model-len 16384 --kv-cache-dtype auto --max-num-queued-reqs 48 \\\n"
+        "HF_HUB_OFFLINE=1 VLLM_NO_USAGE_STATS=1 vllm serve Example/Dense-32B-FP8 --revision 4f1c9e0 "
+        "--host 127.0.0.1 \\\n"
+        "  --port 8000 --tensor-parallel-size 2 --max-model-len 16384 --kv-cache-dtype auto "
+        "--max-num-queued-reqs 48 \\\n"
         "  --tool-call-parser hermes --enable-prefix-caching --enable-auto-tool-choice"
     )
 

@@ -276,6 +276,14 @@ class Runtime(Table):
     )
     product: Text | None = ask("Product", "What is installed and started, which is not the same as the engine design.")
     version: Text | None = ask("Exact version", "Flags, defaults and supported models are true for one version.")
+    inner_engine: Text | None = ask(
+        "Engine inside the product",
+        "NIM, Dynamo, llm-d and Ollama carry an engine of another name; section 1 is about that one.",
+        advanced=True,
+    )
+    inner_version: Text | None = ask(
+        "Version of the engine inside", "An orchestrator pins it, and flags are true for it.", advanced=True
+    )
     image: Text | None = ask("Image or wheel", "What is rolled out, by digest.", advanced=True)
     installed_how: Text | None = ask("How it is installed", "Decides who can repeat it.", advanced=True)
     hardware: Hardware = Field(default_factory=Hardware)

@@ -9,6 +9,7 @@ from wizard.catalogue.loader import (
     knobs,
     migrations,
     model_facts,
+    pairs,
     plain_settings,
     strategies,
 )
@@ -20,6 +21,7 @@ from wizard.catalogue.rows import (
     Knob,
     Migration,
     Need,
+    Pair,
     PlainSetting,
     Strategy,
     Switch,
@@ -33,6 +35,7 @@ __all__ = [
     "Knob",
     "Migration",
     "Need",
+    "Pair",
     "PlainSetting",
     "Strategy",
     "Switch",
@@ -44,6 +47,7 @@ __all__ = [
     "knobs",
     "migrations",
     "model_facts",
+    "pairs",
     "plain_settings",
     "strategies",
 ]

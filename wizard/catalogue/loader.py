@@ -20,6 +20,7 @@ from wizard.catalogue.rows import (
     Knob,
     Migration,
     ModelRow,
+    Pair,
     PlainSetting,
     Strategy,
 )
@@ -84,6 +85,12 @@ def migrations() -> Mapping[str, Migration]:
 def exclusions() -> tuple[Exclusion, ...]:
     """Return the pairs of vLLM flags of which one may be given."""
     return _rows(Exclusion, "exclusions.toml", "exclusions")
+
+
+@functools.cache
+def pairs() -> tuple[Pair, ...]:
+    """Return the strategies that a runtime does not take together."""
+    return _rows(Pair, "pairs.toml", "pairs")
 
 
 def engine_id(name: str | None) -> str | None:

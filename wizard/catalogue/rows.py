@@ -202,6 +202,23 @@ class Exclusion(_Row):
     read_on: datetime.date
 
 
+class Pair(_Row):
+    """Strategies that a runtime does not take together with another one.
+
+    `says` is how firm the source is: the code refuses it, the matrix of features says no, or says untested. An id in
+    `with_` may end in `*` for every strategy whose id begins so.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    runtime: Words
+    strategy: Words
+    with_: Annotated[tuple[Words, ...], Field(min_length=1, alias="with")]
+    says: Literal["refused", "no", "untested"]
+    source: Words
+    read_on: datetime.date
+
+
 class ModelRow(_Row):
     """Facts of a model, as its config.json states them; what it does not state is None."""
 

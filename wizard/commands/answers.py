@@ -9,7 +9,7 @@ from wizard.answers_writer import Wanted, everything, render_answers
 from wizard.console import put, say
 from wizard.errors import UsageError
 from wizard.exit_codes import ExitCode
-from wizard.open_answers import open_answers
+from wizard.open_answers import open_answers, open_words
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
@@ -17,7 +17,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.colleague and not arguments.missing:
         raise UsageError("--for goes with --missing.", "selwiz answers --missing --answers FILE --for NAME")
     if arguments.missing:
-        text = _missing(arguments.answers, arguments.colleague)
+        text = _missing(arguments.answers, arguments.machine, arguments.colleague)
     elif arguments.example:
         from wizard.example import example_tree
 
@@ -35,12 +35,13 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     return ExitCode.DONE
 
 
-def _missing(files: list[Path], colleague: str | None) -> str:
+def _missing(files: list[Path], machine: str | None, colleague: str | None) -> str:
     from wizard.gather import gather
 
     if not files:
         raise UsageError("--missing needs the answers that are there.", "Add --answers FILE.")
-    gathered = gather(files, probe=False)
+    # Probed as `check` probes, so that both call the same answers open.
+    gathered = gather(files, where=machine)
     waiting = open_answers(gathered.answers)
     if colleague:
         theirs = [item for item in waiting if item.owner and item.owner.casefold() == colleague.casefold()]
@@ -51,7 +52,8 @@ def _missing(files: list[Path], colleague: str | None) -> str:
                 f"Name one of: {', '.join(names)}." if names else "No owner is named yet; leave out --for.",
             )
         waiting = tuple(theirs)
-    say(f"{len(waiting)} answers are open.")
+    theirs_too = f"; {len(waiting)} in this file" if colleague else ""
+    say(f"{open_words(gathered.answers)}{theirs_too}.")
     tree: Tree = dict(gathered.tree)
     if colleague:
         tree["answered_by"] = colleague

@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             put(drafted.text)
         else:
             places = drafted.write(target, force=arguments.force)
-            say(f"Wrote {places.document}, {places.selection.name} and {places.evidence.name}/.")
+            say(f"Wrote {places.document}, {places.brief.name}, {places.selection.name} and {places.evidence.name}/.")
     return _report(drafted.selection)
 
 

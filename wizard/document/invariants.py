@@ -53,6 +53,7 @@ _WITHOUT_SOURCE: frozenset[tuple[str, ...]] = frozenset(
         ("Term", "Predicted"),
         ("Change", "Engine line"),
         ("Id", "Type"),
+        ("Id", "Risk"),
         ("Role", "Name"),
         ("Evidence id", "What"),
     }
@@ -79,6 +80,18 @@ def violations(text: str, selection: Selection, private: Private | None = None) 
         *_status(parts, selection),
         *_private(text, selection, private or Private()),
     ]
+    return sorted(set(found))
+
+
+def brief_violations(text: str, selection: Selection, private: Private | None = None) -> list[Violation]:
+    """Return every invariant that a rendered brief breaks: those of the document that hold on its page too."""
+    parts = read(text)
+    found = [*_tables(parts, selection), *_private(text, selection, private or Private())]
+    headings = [part.heading for part in parts]
+    found += [Violation("B1", f"a heading names a total: {words}") for words in headings if _TOTAL.search(words)]
+    requests = [table.column("Line") for part in parts for table in part.tables if table.columns == FUNDING]
+    if requests != [("E", "R")]:
+        found.append(Violation("B1", "the funding requests are not one row for each line"))
     return sorted(set(found))
 
 

@@ -3,6 +3,7 @@
 from wizard.budget import tokens_per_year
 from wizard.document.context import coupling
 from wizard.document.context.annexes import annexes
+from wizard.document.context.board import board
 from wizard.document.context.common import sources
 from wizard.document.context.engine import engine
 from wizard.document.context.front import brief, front
@@ -36,6 +37,12 @@ def render(selection: Selection) -> str:
         "annexes": rendered("annexes.md.j2", annexes(selection)),
     }
     return _single_blanks(rendered("document.md.j2", parts))
+
+
+def render_brief(selection: Selection) -> str:
+    """Return the page for the board as Markdown: the decision, the two requests, and what stands behind them."""
+    context = front(selection) | brief(selection) | board(selection) | {"funding": _funding(selection)}
+    return _single_blanks(rendered("board.md.j2", context))
 
 
 def _funding(selection: Selection) -> Table:

@@ -28,19 +28,28 @@ _REMEDIES = {
 
 
 class Outputs(NamedTuple):
-    """Where a document and what belongs to it are written: NAME.md, NAME.selection.json, NAME.evidence."""
+    """Where a document and what belongs to it are written.
+
+    NAME.md, NAME.selection.json, NAME.evidence and NAME.brief.md.
+    """
 
     document: Path
     selection: Path
     evidence: Path
+    brief: Path
 
 
 def outputs(document: Path) -> Outputs:
-    """Return the three places of a document; NAME is its file name without `.md`."""
+    """Return the places of a document; NAME is its file name without `.md`."""
     if not document.name:
         raise CannotWriteError(f"{document} is a folder.", _REMEDIES[errno.EISDIR])
     name = document.name.removesuffix(".md")
-    return Outputs(document, document.with_name(f"{name}.selection.json"), document.with_name(f"{name}.evidence"))
+    return Outputs(
+        document,
+        document.with_name(f"{name}.selection.json"),
+        document.with_name(f"{name}.evidence"),
+        document.with_name(f"{name}.brief.md"),
+    )
 
 
 def require_writable(document: Path, *, force: bool) -> None:
@@ -49,7 +58,7 @@ def require_writable(document: Path, *, force: bool) -> None:
     A long measurement must not end in a sentence about permissions. Nothing is left behind.
     """
     places = outputs(document)
-    for path in (places.document, places.selection):
+    for path in (places.document, places.selection, places.brief):
         if os.path.lexists(path) and (not force or path.is_dir()):
             raise _exists(path)
         if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):
@@ -72,16 +81,16 @@ def write_text(path: Path, text: str, *, force: bool) -> None:
 
 
 def write_document(
-    target: Path, document: str, selection: str, evidence: Mapping[str, bytes], *, force: bool
+    target: Path, document: str, brief: str, selection: str, evidence: Mapping[str, bytes], *, force: bool
 ) -> Outputs:
-    """Write the document, the selection file and the evidence beside each other, and return where.
+    """Write the document, its brief, the selection file and the evidence beside each other, and return where.
 
     An evidence file that is already there with the same content stays. Raises `CannotWriteError` if one of the files
     exists with another content and `force` is False, or if one cannot be written; then none of them is left.
     """
     places = outputs(target)
     files = {places.evidence / name: data for name, data in evidence.items()}
-    files |= {places.selection: selection.encode(), places.document: document.encode()}
+    files |= {places.selection: selection.encode(), places.brief: brief.encode(), places.document: document.encode()}
     kept = {path for path in files if path.parent == places.evidence and _holds(path, files[path])}
     new_folder = None if places.evidence.exists() else places.evidence
     try:

@@ -6,13 +6,53 @@ A rule fires only on what is known. What is missing is an open question, except 
 import re
 
 from wizard.finding import Finding, Severity
-from wizard.rules import budget, compatibility, governance, measurement, sizing
+from wizard.rules import (
+    budget,
+    capacity,
+    compatibility,
+    decision,
+    governance,
+    hardware,
+    measurement,
+    prices,
+    product,
+    run_quality,
+    security,
+    sizing,
+    strategies,
+    structure,
+)
 from wizard.rules.rule import Rule
 from wizard.selection import Selection
 
-__all__ = ["RULES", "Rule", "check", "explain"]
+__all__ = ["GROUPS", "RULES", "Rule", "check", "explain", "group_of"]
 
-RULES: tuple[Rule, ...] = (*compatibility.RULES, *sizing.RULES, *measurement.RULES, *budget.RULES, *governance.RULES)
+#: What the letter of a rule's id says it is about, in the order in which findings are shown.
+GROUPS = {
+    "X": "structure",
+    "C": "engine and hardware",
+    "M": "measurement",
+    "B": "budget",
+    "G": "governance",
+    "S": "security",
+}
+
+RULES: tuple[Rule, ...] = (
+    *structure.RULES,
+    *compatibility.RULES,
+    *hardware.RULES,
+    *strategies.RULES,
+    *product.RULES,
+    *sizing.RULES,
+    *measurement.RULES,
+    *run_quality.RULES,
+    *budget.RULES,
+    *prices.RULES,
+    *capacity.RULES,
+    *governance.RULES,
+    *decision.RULES,
+    *security.RULES,
+)
 
 _ORDER: dict[Severity, int] = {"block": 0, "warn": 1, "note": 2}
 
@@ -27,8 +67,13 @@ def explain(identifier: str) -> Rule | None:
     return next((rule for rule in RULES if rule.id == identifier.strip().upper()), None)
 
 
-def _place(finding: Finding) -> tuple[int, str, int, list[str | int]]:
-    group, number = finding.rule[0], int(finding.rule[1:])
+def group_of(rule: str) -> str:
+    """What a rule is about, by its id: "budget" for B7."""
+    return GROUPS[rule[0]]
+
+
+def _place(finding: Finding) -> tuple[int, int, int, list[str | int]]:
+    group, number = list(GROUPS).index(finding.rule[0]), int(finding.rule[1:])
     # items[10] comes after items[9]
     where: list[str | int] = [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", finding.where)]
     return _ORDER[finding.severity], group, number, where

@@ -23,14 +23,14 @@ def no_runtime_cost_in_line_e(selection: Selection) -> list[Finding]:
     """B2: line E holds no cost of hardware or operation."""
     # Keep-test: what stays when another engine runs on the same hardware is line R, whoever invoices it.
     found = []
-    for key, item in _items(selection, "engine"):
+    for key, item in every_item(selection, "engine"):
         known = catalogue_item(item.id)
         name = f"{item.id} ({item.item or (known.title if known else 'no title')})"
         if item.id is not None and (known is None or known.line != "E"):
             message = f"{name} stands in line E but is no item of line E."
             remedy = "Move it to line R, or give it the id of line E that it is: E1 to E10."
             found.append(finding("B2", "block", message, f"{key}.id", remedy))
-        elif known and not known.per_gpu and _unit(item) in _HARDWARE_UNITS:
+        elif known and not known.per_gpu and unit_of(item) in _HARDWARE_UNITS:
             message = f"{name} of line E is counted in {item.unit}: the use of hardware is line R."
             remedy = f"Move it to line R as a row that names {item.id} as its cause."
             found.append(finding("B2", "block", message, f"{key}.unit", remedy))
@@ -41,7 +41,7 @@ def no_engine_cost_in_line_r(selection: Selection) -> list[Finding]:
     """B3: line R holds no licence, support, tuning or evaluation of the engine."""
     # Keep-test: what stays when the same design moves to other hardware is line E, whoever invoices it.
     found = []
-    for key, item in _items(selection, "runtime"):
+    for key, item in every_item(selection, "runtime"):
         known = catalogue_item(item.id)
         if item.id is not None and (known is None or known.line != "R"):
             name = f"{item.id} ({item.item or (known.title if known else 'no title')})"
@@ -86,8 +86,8 @@ def per_gpu_quantity_matches(selection: Selection) -> list[Finding]:
     # NVIDIA AI Enterprise licensing guide: one licence for each GPU; vendors of support count the same way.
     gpus = gpus_in_all(selection)
     found = []
-    for key, item in _items(selection, "engine"):
-        if gpus is None or item.quantity is None or not _is_priced(item) or _unit(item) not in _PER_GPU_UNITS:
+    for key, item in needed_items(selection, "engine"):
+        if gpus is None or item.quantity is None or not is_priced(item) or unit_of(item) not in _PER_GPU_UNITS:
             continue
         if item.quantity != Decimal(gpus):
             message = (
@@ -104,8 +104,8 @@ def bundled_item_is_in_a_priced_one(selection: Selection) -> list[Finding]:
     # Keep-test: a bundle is split with a stated basis, or stands whole in one row that exists.
     found = []
     for table in ("engine", "runtime"):
-        items = list(_items(selection, table))
-        priced = {item.id for _, item in items if _is_priced(item)}
+        items = list(needed_items(selection, table))
+        priced = {item.id for _, item in items if is_priced(item)}
         for key, item in items:
             if item.basis != "bundled":
                 continue
@@ -128,7 +128,7 @@ def prices_say_what_they_are(selection: Selection) -> list[Finding]:
         ("engine", selection.answers.budget.engine.currency),
         ("runtime", selection.answers.budget.runtime.currency),
     ):
-        priced = [(key, item) for key, item in _items(selection, table) if _is_priced(item)]
+        priced = [(key, item) for key, item in needed_items(selection, table) if is_priced(item)]
         if priced and currency is None:
             line = "E" if table == "engine" else "R"
             message = f"Line {line} has prices but no currency."
@@ -163,20 +163,26 @@ def _price(key: str, item: Item, today: datetime.date) -> list[Finding]:
     return []
 
 
-def _items(selection: Selection, table: str) -> Iterator[tuple[str, Item]]:
-    """Yield the items of one line with their keys, those that are not needed left out."""
+def every_item(selection: Selection, table: str) -> Iterator[tuple[str, Item]]:
+    """Yield the items of one line (`engine` or `runtime`) with their keys."""
     budget = selection.answers.budget
     items = budget.engine.items if table == "engine" else budget.runtime.items
     for index, item in enumerate(items):
-        if item.state != "not_needed":
-            yield f"budget.{table}.items[{index}]", item
+        yield f"budget.{table}.items[{index}]", item
 
 
-def _is_priced(item: Item) -> bool:
-    return item.unit_price is not None and item.state != "not_given" and item.basis != "bundled"
+def needed_items(selection: Selection, table: str) -> Iterator[tuple[str, Item]]:
+    """Yield the items of one line with their keys, those that are not needed left out."""
+    return ((key, item) for key, item in every_item(selection, table) if item.state != "not_needed")
 
 
-def _unit(item: Item) -> str:
+def is_priced(item: Item) -> bool:
+    """Whether an item has a price of its own that counts."""
+    return item.unit_price is not None and item.state in (None, "priced") and item.basis != "bundled"
+
+
+def unit_of(item: Item) -> str:
+    """The unit of an item, as it is compared."""
     return (item.unit or "").strip().casefold()
 
 
@@ -187,6 +193,7 @@ RULES = (
         ("block",),
         "keep-test of the two lines; FOCUS 1.2, publisher and provider",
         no_runtime_cost_in_line_e,
+        "Move the item to line R, or give it the id of line E that it is.",
     ),
     Rule(
         "B3",
@@ -194,6 +201,7 @@ RULES = (
         ("block",),
         "keep-test of the two lines; FOCUS 1.2, publisher and provider",
         no_engine_cost_in_line_r,
+        "Move the item to line E, or give it the id of line R that it is.",
     ),
     Rule(
         "B4",
@@ -201,6 +209,7 @@ RULES = (
         ("warn",),
         "licences of the catalogue of engines",
         licence_amount_matches_licence,
+        "Name the support that is paid, or correct the price to what the licence asks.",
     ),
     Rule(
         "B5",
@@ -208,6 +217,7 @@ RULES = (
         ("block",),
         "NVIDIA AI Enterprise licensing guide: per GPU",
         per_gpu_quantity_matches,
+        "Buy for all GPUs of section 2, the spare ones too.",
     ),
     Rule(
         "B6",
@@ -215,6 +225,7 @@ RULES = (
         ("block",),
         "keep-test: what is paid once is counted once",
         bundled_item_is_in_a_priced_one,
+        "Name the priced item of the same line that holds it, or price it by itself.",
     ),
     Rule(
         "B7",
@@ -222,5 +233,6 @@ RULES = (
         ("block", "warn"),
         "FOCUS 1.2, pricing columns; GAO-20-195G, well documented",
         prices_say_what_they_are,
+        "Complete the price with currency, unit, basis and date, or ask for it again.",
     ),
 )

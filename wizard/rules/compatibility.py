@@ -18,6 +18,12 @@ def tensor_parallel_divides_heads(selection: Selection) -> list[Finding]:
     # key-value heads: the assertions of models/llama.py, which replicate them where there are fewer heads
     # than ranks.
     size, carried = selection.answers.runtime.layout.tensor_parallel, carried_model(selection)
+    if size is not None and selection.launch.runtime == "lmdeploy" and size & (size - 1):
+        # InternLM/lmdeploy at 1263d5c: TurboMind takes powers of two.
+        message = f"LMDeploy takes tensor parallel sizes that are powers of two, and {size} is none."
+        return [
+            finding("C3", "block", message, _TENSOR, f"Use {1 << (size.bit_length() - 1)} or {1 << size.bit_length()}.")
+        ]
     facts = carried[2] if carried else None
     if size is None or facts is None or facts.attention_heads is None:
         return []
@@ -189,7 +195,26 @@ def proposed_hardware_was_probed(selection: Selection) -> list[Finding]:
     """C11: the machine that was probed and measured has the GPU that is proposed."""
     # MLPerf results messaging: a figure belongs to the system it was measured on, and to no other.
     machine, proposed = probed_machine(selection), selection.answers.runtime.hardware.gpu
-    if machine is None or proposed is None:
+    if proposed is None:
+        return []
+    planned = selection.machine if selection.machine is not None and selection.machine.planned else None
+    other = (
+        sorted({g.name.value for g in planned.gpus if g.name.value and not same_name(g.name.value, proposed)})
+        if planned
+        else []
+    )
+    if other:
+        message = f"{proposed} is proposed, the machine that will be bought has {listed(other)}."
+        return [
+            finding(
+                "C11",
+                "warn",
+                message,
+                "runtime.hardware.gpu",
+                "Plan the machine that is proposed, or propose that one.",
+            )
+        ]
+    if machine is None:
         return []
     names = sorted({gpu.name.value for gpu in usable_gpus(machine) if gpu.name.value is not None})
     if not names and (selection.smoke is None or usable_gpus(machine)):
@@ -211,6 +236,7 @@ RULES = (
         ("block", "warn"),
         "vLLM 0.33.0, ModelConfig.verify_with_parallel_config and models/llama.py",
         tensor_parallel_divides_heads,
+        "Use a tensor parallel size that divides the heads; pipeline parallelism takes any number of GPUs.",
     ),
     Rule(
         "C4",
@@ -218,6 +244,7 @@ RULES = (
         ("block", "warn", "note"),
         "vLLM 0.33.0, world size in config/parallel.py",
         layout_fits_replica,
+        "Make the layout smaller, or give each replica more GPUs.",
     ),
     Rule(
         "C6",
@@ -225,6 +252,7 @@ RULES = (
         ("block",),
         "vLLM 0.33.0, config/model.py",
         longest_request_fits,
+        "Set the longest request between the length of a call and the model's limit.",
     ),
     Rule(
         "C7",
@@ -232,6 +260,7 @@ RULES = (
         ("block",),
         "the catalogue of strategies, for the version it was read from",
         adopted_is_switched_on,
+        "Set the switch of the strategy, or defer it.",
     ),
     Rule(
         "C8",
@@ -239,6 +268,7 @@ RULES = (
         ("block",),
         "the catalogue of strategies, for the version it was read from",
         rejected_is_switched_off,
+        "Set the off-switch of the strategy, or adopt it.",
     ),
     Rule(
         "C11",
@@ -246,5 +276,6 @@ RULES = (
         ("warn",),
         "MLCommons, MLPerf results messaging guidelines: like is compared with like",
         proposed_hardware_was_probed,
+        "Measure on the proposed hardware, or propose what was probed.",
     ),
 )

@@ -1,10 +1,10 @@
 """Rules on who decides and what was compared."""
 
-from wizard.answers import Answers
+from wizard.answers import Answers, EngineOption
 from wizard.catalogue import engine_id
 from wizard.finding import Finding, Severity
 from wizard.proof import same_name
-from wizard.rules.rule import Rule, finding
+from wizard.rules.rule import Rule, finding, listed
 from wizard.selection import Selection
 
 
@@ -68,6 +68,8 @@ def real_options_were_compared(selection: Selection) -> list[Finding]:
         message = "Doing nothing is not among the options of the engine."
         remedy = "Add it, with what would follow."
         found.append(finding("G3", "warn", message, "engine.options", remedy))
+    found += _nameless(engine.options)
+    found += _chosen(selection.answers)
     # Which options were rejected is known only once one of them was chosen.
     is_chosen = [_is_same_engine(option.name, engine.chosen) for option in engine.options]
     for index, option in enumerate(engine.options):
@@ -77,6 +79,54 @@ def real_options_were_compared(selection: Selection) -> list[Finding]:
         if other.name is not None and other.rejected_because is None:
             found.append(_no_reason(other.name, f"runtime.options[{index}].rejected_because"))
     return found
+
+
+def _nameless(options: tuple[EngineOption, ...]) -> list[Finding]:
+    """The options of which something is said but not the name."""
+    return [
+        finding(
+            "G3",
+            "block",
+            f"Option {index + 1} of the engine has no name.",
+            f"engine.options[{index}].name",
+            "Name it, or take it out.",
+        )
+        for index, option in enumerate(options)
+        if option.name is None and (option.licence or option.gates or option.scores or option.rejected_because)
+    ]
+
+
+def _chosen(answers: Answers) -> list[Finding]:
+    """What is wrong with the choice itself: nothing chosen, not one of the options, or one that a gate rules out."""
+    engine = answers.engine
+    if engine.chosen is None:
+        message = "No engine is chosen, so section 1 decides nothing."
+        return [finding("G3", "block", message, "engine.chosen", "Name the option that is chosen.")]
+    named = [option.name for option in engine.options if option.name is not None]
+    if not named:
+        return []
+    chosen = chosen_option(answers)
+    if chosen is None:
+        message = f"{engine.chosen} is chosen but is none of the options that were compared: {listed(named)}."
+        remedy = "Choose one of the options, or add this one with its gates and scores."
+        return [finding("G3", "block", message, "engine.chosen", remedy)]
+    index, option = chosen
+    failed = [name for name, passed in option.gates.items() if passed == "fail"]
+    if failed:
+        message = (
+            f"{option.name} is chosen although it fails {'a gate' if len(failed) == 1 else 'gates'}: {listed(failed)}."
+        )
+        remedy = "Choose an option that passes every gate, or correct the gate."
+        return [finding("G3", "block", message, f"engine.options[{index}].gates", remedy)]
+    return []
+
+
+def chosen_option(answers: Answers) -> tuple[int, EngineOption] | None:
+    """Return the option that is the chosen engine, with its place."""
+    for index, option in enumerate(answers.engine.options):
+        if _is_same_engine(option.name, answers.engine.chosen):
+            return index, option
+    return None
 
 
 def _is_same_engine(option: str | None, chosen: str | None) -> bool:
@@ -98,6 +148,7 @@ RULES = (
         ("block",),
         "PRINCE2, project initiation documentation: roles and responsibilities",
         every_part_has_an_owner,
+        "Name the role that answers for each section and each line; without one the document stays a draft.",
     ),
     Rule(
         "G2",
@@ -105,6 +156,7 @@ RULES = (
         ("warn", "note"),
         "separation of duties: who asks does not approve alone",
         duties_are_separated,
+        "Give the lines different owners and second approvers, or say that it is one small team.",
     ),
     Rule(
         "G3",
@@ -112,5 +164,6 @@ RULES = (
         ("block", "warn"),
         "MADR 4, considered options; Rust RFC template, impact of not doing this",
         real_options_were_compared,
+        "Compare two options or more, and doing nothing; choose one, and say why each other was not chosen.",
     ),
 )

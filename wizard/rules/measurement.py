@@ -133,6 +133,7 @@ RULES = (
         ("block", "warn", "note"),
         "exact binomial test, one-sided, 5 %; MLPerf inference rules, early stopping",
         ceilings_hold,
+        "Choose other hardware, another layout or less concurrency, or raise the ceiling with its owner.",
     ),
     Rule(
         "M3",
@@ -140,6 +141,7 @@ RULES = (
         ("block", "note"),
         "MLCommons, MLPerf results messaging guidelines: a result names its system",
         run_is_of_selection,
+        "Measure the proposed model with the proposed layout and formats.",
     ),
     Rule(
         "M7",
@@ -147,5 +149,6 @@ RULES = (
         ("warn", "note"),
         "closed-loop load: a result holds for its own concurrency",
         asked_concurrency_was_measured,
+        "Measure at the concurrency that is asked, or ask for less.",
     ),
 )

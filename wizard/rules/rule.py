@@ -11,7 +11,7 @@ class Rule(NamedTuple):
     """One rule as `check --explain` tells it.
 
     `severity` lists what it can say, gravest first; `source` is where the rule comes from; `check` is the
-    rule itself.
+    rule itself; `remedy` says what to do about it in general.
     """
 
     id: str
@@ -19,6 +19,7 @@ class Rule(NamedTuple):
     severity: tuple[Severity, ...]
     source: str
     check: Callable[[Selection], list[Finding]]
+    remedy: str = ""
 
 
 def finding(rule: str, severity: Severity, message: str, where: str, remedy: str) -> Finding:
@@ -34,3 +35,14 @@ def number(value: float) -> str:
 def listed(words: list[str]) -> str:
     """Join words as a sentence does: a, b and c."""
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def counted(count: int, noun: str) -> str:
+    """A small number with its noun: 1 GPU, 2 GPUs."""
+    return f"{number(count)} {noun}{'' if count == 1 else 's'}"
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """A typed text short enough for a sentence."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"

@@ -119,6 +119,7 @@ RULES = (
         ("block", "warn", "note"),
         "vLLM 0.33.0, v1/worker/utils.py and v1/core/kv_cache_utils.py",
         load_fits,
+        "Give a replica more GPUs, add replicas, shorten the longest request, or quantise weights or cache.",
     ),
     Rule(
         "C15",
@@ -126,5 +127,6 @@ RULES = (
         ("block", "warn", "note"),
         "Williams, Waterman, Patterson: Roofline, Communications of the ACM 52(4), 2009",
         ceilings_above_floors,
+        "Raise the ceiling, or choose faster or more GPUs, a smaller model or fewer bytes a weight.",
     ),
 )

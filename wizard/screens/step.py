@@ -1,11 +1,13 @@
 """The one generic screen of questions: fields, lists of rows, and the reason beside them."""
 
+from typing import TYPE_CHECKING
+
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from wizard.messages import Answered
 from wizard.printable import printable
@@ -15,6 +17,14 @@ from wizard.views import findings_words
 from wizard.widgets.field import ChoiceField, QuestionRow, TextField
 from wizard.widgets.rows import RowsList, row_lines, rows_hint
 from wizard.widgets.why import WhyPanel, why_lines
+
+if TYPE_CHECKING:
+    from wizard.answers import Answers
+
+#: The steps whose questions move the memory or the floors, and the one whose refining questions do.
+SIZED = ("hardware and layout", "workload and ceilings")
+SIZED_REFINED = "runtime product"
+PANE_WIDTH = 35
 
 
 class More(Widget, can_focus=True):
@@ -54,8 +64,12 @@ class StepScreen(Page):
         text-overflow: ellipsis; }
     StepScreen #hint { height: 3; padding: 0 1; color: $text-muted; }
     StepScreen #findings { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
-    StepScreen.-narrow WhyPanel { display: none; }
-    StepScreen.-wide #hint { display: none; }
+    StepScreen #beside { width: 38; }
+    StepScreen #beside WhyPanel { height: 1fr; }
+    StepScreen #sizing { height: auto; border-left: solid $panel-lighten-2; padding: 0 1; }
+    StepScreen #sizing-line { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
+    StepScreen.-narrow #beside { display: none; }
+    StepScreen.-wide #hint, StepScreen.-wide #sizing-line { display: none; }
     """
 
     def __init__(self, step: Step, where: str, *, more: bool, first: str | None = None, is_row: bool = False) -> None:
@@ -64,6 +78,7 @@ class StepScreen(Page):
         super().__init__()
         self.step, self.more, self.first, self.is_row = step, more, first, is_row
         self.focused_key: str | None = None
+        self.live = not is_row and (step.name in SIZED or (step.name == SIZED_REFINED and more))
 
     def compose(self) -> ComposeResult:
         """Frame, questions beside their reason, a hint, the findings, the keys."""
@@ -80,8 +95,13 @@ class StepScreen(Page):
                     yield Static(rows_hint(rows.key), classes="keys", markup=False)
                 if self.step.advanced:
                     yield More(len(self.step.advanced), shown=self.more)
-            yield WhyPanel()
+            with Vertical(id="beside"):
+                yield WhyPanel()
+                if self.live:
+                    yield Static("", id="sizing", markup=False)
         yield Static("", id="hint", markup=False)
+        if self.live:
+            yield Static("", id="sizing-line", markup=False)
         yield Static("", id="findings", markup=False)
         yield self.keybar
 
@@ -110,6 +130,28 @@ class StepScreen(Page):
         mine = [f for f in here if not self.is_row and step_of(f.where, short=session.short) == at]
         self.query_one("#findings", Static).update(findings_words(mine, here, self.wizard.check_problem))
         self._tell()
+        if self.live:  # after the questions are drawn, which need none of it
+            self.call_after_refresh(self._size_in_force)
+
+    def _size_in_force(self) -> None:
+        self._show_sizing(self.wizard.session.in_force)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Size what is being typed, before anybody has taken it."""
+        field = event.input
+        if self.live and isinstance(field, TextField) and field.changed:
+            from wizard.live import answers_with
+
+            self._show_sizing(answers_with(self.wizard.session, field.key, field.value))
+
+    def _show_sizing(self, answers: "Answers") -> None:
+        """Show the sizing of these answers beside the questions and in one line; a narrow screen shows the line."""
+        from wizard.live import live_sizing
+        from wizard.sizing_view import sizing_line, sizing_lines
+
+        proposed = live_sizing(answers, self.wizard.session.machine)
+        self.query_one("#sizing", Static).update("\n".join(sizing_lines(proposed, answers, PANE_WIDTH)))
+        self.query_one("#sizing-line", Static).update(sizing_line(proposed, answers))
 
     def commit(self) -> None:
         """Hand over what is typed and not yet taken."""

@@ -55,6 +55,23 @@ def _read_once(folder: Path, _: tuple[tuple[int, int], ...]) -> ModelConfigurati
     return read_configuration(folder)
 
 
+def weights_at(folder: Path) -> WeightFiles | None:
+    """What the weight files in a folder hold, read once as long as no file comes or goes; None where none are whole."""
+    try:
+        stamp = folder.stat().st_mtime_ns
+    except OSError:
+        return None
+    return _weights_once(folder.absolute(), stamp)
+
+
+@functools.lru_cache(maxsize=8)
+def _weights_once(folder: Path, _: int) -> WeightFiles | None:
+    try:
+        return read_weights(folder)
+    except ProbeError:
+        return None  # what is missing is said when the weights are needed; the configuration is good without them
+
+
 def cached_folder(name: str) -> Path | None:
     """The newest snapshot of a model in the Hub's cache that has a config.json."""
     root = os.environ.get("HF_HUB_CACHE") or str(

@@ -124,7 +124,7 @@ def brief(selection: Selection) -> Context:
         "hardware": _hardware_phrase(selection),
         "load": _load_phrase(selection),
         "drivers": _drivers(selection),
-        "findings": _findings(selection),
+        "findings": findings_table(selection),
     }
 
 
@@ -184,7 +184,8 @@ def _drivers(selection: Selection) -> Table | None:
     return Table(("#", "Driver", "Requirement id", "Threshold", "Source"), tuple(rows))
 
 
-def _findings(selection: Selection) -> Table | None:
+def findings_table(selection: Selection) -> Table | None:
+    """Every finding with the part of the document it is about, the gravest first; None where there is none."""
     ordered = sorted(selection.findings, key=lambda f: (_SEVERITIES.index(f.severity), f.rule, f.where))
     if not ordered:
         return None

@@ -14,7 +14,7 @@ def governance(selection: Selection) -> Context:
     return {
         "register": _register(selection),
         "defaults": _defaults(selection),
-        "approvals": _approvals(selection),
+        "approvals": approvals_table(selection),
         "approvals_given": bool(selection.answers.governance.approvals),
         "small_team": selection.answers.governance.small_team,
     }
@@ -122,7 +122,8 @@ def _named(key: str) -> str:
     return key if question is None else f"{question.title} ({key})"
 
 
-def _approvals(selection: Selection) -> Table:
+def approvals_table(selection: Selection) -> Table:
+    """Who has to decide about what; decision and date are for people."""
     given = selection.answers.governance.approvals
     rows = [
         (

@@ -1,6 +1,5 @@
 """2.2: the hardware that was found beside the hardware that is proposed, and the fit with what exists."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -10,6 +9,7 @@ from probes.reading import Reading
 from wizard.document import formats
 from wizard.document.context.common import Context, machine_kind, said, source, sources
 from wizard.document.markdown import NOT_GIVEN, Table
+from wizard.fit import branch_in, fit_rows
 from wizard.machine import confidence_of
 from wizard.proof import gpus_in_all, same_name, usable_gpus
 from wizard.selection import Selection
@@ -30,9 +30,6 @@ _WHY = {
 }
 _SAME = "same"
 _FREE_TEXT = "not compared, the answer is free text"
-
-#: The driver branch that a CUDA 13 build of the runtime needs (NVIDIA CUDA 13.0 release notes, minimum driver).
-CUDA_13_DRIVER = 580
 
 
 def hardware(selection: Selection) -> Context:
@@ -168,16 +165,10 @@ def _more(found: int | None, proposed: int | None) -> str:
     return f"{proposed - found} more proposed" if proposed > found else f"{found - proposed} fewer proposed"
 
 
-def _number_in(text: str | None) -> int | None:
-    """The driver branch that a text names: 580 in "580 or later" and in "580.105.08"."""
-    match = re.search(r"(?<![0-9.])([0-9]{3})(?![0-9])", text or "")
-    return int(match[1]) if match else None
-
-
 def _driver_difference(selection: Selection) -> str:
     machine = selection.machine
-    found = _number_in(machine.driver.version.value) if machine else None
-    proposed = _number_in(selection.answers.runtime.hardware.driver)
+    found = branch_in(machine.driver.version.value) if machine else None
+    proposed = branch_in(selection.answers.runtime.hardware.driver)
     if found is None or selection.answers.runtime.hardware.driver is None:
         return NOT_GIVEN
     if proposed is None:
@@ -208,44 +199,15 @@ def _link_difference(selection: Selection, found: str) -> str:
 
 
 def _fit(selection: Selection) -> Table:
-    """What exists against what the runtime needs. Only what can be compared is; the rest a person has to check."""
-    each = selection.answers.runtime.hardware.gpus_per_replica
-    gpus = "the GPUs of a replica" if each is None else formats.counted(each, "GPU")
-    vllm = selection.launch.runtime == "vllm"
-    metrics = "scrape of the path metrics, names that begin with vllm" if vllm else "scrape of its metrics"
-    needs = (
-        ("Platform", "platform", f"{gpus} and shared memory for one replica, on one host"),
-        ("Gateway", "gateway", "a reverse proxy before it with an allow-list of paths"),
-        ("Identity", "identity", "callers known before they reach it; its own key guards only some paths"),
-        ("Monitoring", "monitoring", metrics),
-        ("Registry", "registry", "images and weights pinned by digest and revision"),
-        ("Driver policy", "driver_policy", _driver_need(selection)),
-    )
+    """What exists against what the runtime needs."""
     rows = []
-    for item, key, need in needs:
-        field = f"runtime.existing.{key}"
-        exists = said(selection, field)
-        word = source(selection, field)
-        fits = _driver_fits(selection) if key == "driver_policy" else "not checked"
-        rows.append((item, exists, need, NOT_GIVEN if word == "missing" else fits, f"{word}, catalogue"))
+    for row in fit_rows(selection):
+        if row.exists is None:
+            # A row that fails by another answer still shows what exists in its own place.
+            field = f"runtime.existing.{row.item.lower().replace(' ', '_')}"
+            exists, word = said(selection, field), source(selection, field)
+        else:
+            exists, word = row.exists, "probe" if row.exists != NOT_GIVEN else "missing"
+        fits = NOT_GIVEN if word == "missing" and row.fits == "not checked" else row.fits
+        rows.append((row.item, exists, row.need, fits, f"{word}, catalogue"))
     return Table(("Item", "What exists", "What the runtime needs", "Fits?", "Source"), tuple(rows))
-
-
-def _cuda_major(selection: Selection) -> int | None:
-    found = selection.machine.runtimes if selection.machine else ()
-    return next((runtime.cuda_major for runtime in found if runtime.cuda_major), None)
-
-
-def _driver_need(selection: Selection) -> str:
-    major = _cuda_major(selection)
-    if major is not None and major < 13:
-        return f"a driver that serves CUDA {major}"
-    return f"driver branch {CUDA_13_DRIVER} or later for a CUDA 13 build"
-
-
-def _driver_fits(selection: Selection) -> str:
-    policy = _number_in(selection.answers.runtime.existing.driver_policy)
-    major = _cuda_major(selection)
-    if policy is None or (major is not None and major < 13):
-        return "not checked"
-    return "yes" if policy >= CUDA_13_DRIVER else "no"

@@ -1,0 +1,52 @@
+"""The sizing that stands beside the questions, of the answers as they would be with what is being typed."""
+
+import copy
+
+from probes.errors import ProbeError
+from probes.machine import Machine
+from probes.models import facts_of
+from wizard import tree
+from wizard.advice.filling import fill_strategies
+from wizard.answers import Answers
+from wizard.answers_file import Merged, problems_of, validate
+from wizard.defaults import fill
+from wizard.errors import SelwizError
+from wizard.gather import carried_configuration
+from wizard.launch import launch
+from wizard.questions import question_of
+from wizard.session import Session
+from wizard.sizing.answer import ProposedSizing
+from wizard.sizing.proposed import proposed_sizing
+from wizard.typed import UnusableError, parse
+
+
+def answers_with(session: Session, key: str, raw: str) -> Answers:
+    """The answers in force if `raw` were taken as the answer of `key`; those in force where it cannot be used."""
+    question = question_of(key)
+    if question is None:
+        return session.in_force
+    try:
+        value = parse(question, raw)
+    except UnusableError:
+        return session.in_force
+    new = copy.deepcopy(session.tree)
+    if value is None:
+        tree.drop(new, key)
+    else:
+        tree.put(new, key, value)
+    if problems_of(new):
+        return session.in_force
+    answers, _ = fill(validate(Merged(tree=new, origins={})), {}, session.machine)
+    return answers
+
+
+def live_sizing(answers: Answers, machine: Machine | None) -> ProposedSizing | None:
+    """The sizing of these answers; None where they carry no model."""
+    try:
+        configuration, weights = carried_configuration(answers)
+        facts = facts_of(configuration) if configuration else None
+        models = [facts if model.carried_here else None for model in answers.engine.models]
+        answers, _ = fill_strategies(answers, {}, models, machine)  # as the document does, because switches follow
+        return proposed_sizing(answers, launch(answers), machine, configuration, weights)
+    except (SelwizError, ProbeError) as error:
+        return ProposedSizing(model="the model", because=error.message)
