@@ -93,6 +93,8 @@ class SmokeRequest(Frozen):
     predicted_memory: tuple[PredictedMemory, ...] = ()
     devices: tuple[str, ...] = ()
     """GPU indices or UUIDs for CUDA_VISIBLE_DEVICES; empty: free ones of `machine`, else what the runtime picks."""
+    prompts_file: Path | None = None
+    """JSONL of the user's own prompts: the load takes on their lengths and shared beginnings, never their text."""
     machine: Machine | None = None
     """This machine as probed, to choose free GPUs from."""
     endpoint_url: str | None = None

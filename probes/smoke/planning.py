@@ -62,7 +62,9 @@ def scale_down(asked: Workload) -> Workload:
     )
 
 
-def plan_runs(workload: Workload, ceilings: tuple[Ceiling, ...]) -> tuple[PlannedRun, ...]:
+def plan_runs(
+    workload: Workload, ceilings: tuple[Ceiling, ...], *, has_prompts: bool = False
+) -> tuple[PlannedRun, ...]:
     """Return the load runs in order: a warm-up to throw away, unshared, and shared if anything is shared."""
     count = requests_to_send(workload.concurrency, [ceiling.percentile for ceiling in ceilings])
     unshared = workload.model_copy(update={"shared_prefix_tokens": 0, "turns": 1, "burst": 1})
@@ -70,7 +72,7 @@ def plan_runs(workload: Workload, ceilings: tuple[Ceiling, ...]) -> tuple[Planne
         PlannedRun(name="warmup", kind="warmup", requests=warmups_to_send(workload.concurrency), workload=unshared),
         PlannedRun(name="unshared", kind="asked_unshared", requests=count, workload=unshared),
     ]
-    if workload.shared_prefix_tokens or workload.turns > 1:
+    if workload.shared_prefix_tokens or workload.turns > 1 or has_prompts:
         runs.append(PlannedRun(name="shared", kind="asked_shared", requests=count, workload=workload))
     return tuple(runs)
 
@@ -191,7 +193,7 @@ def make_plan(
     `devices_words` says what is known of the chosen GPUs.
     """
     scaled = scale_down(request.workload) if request.mode == "tiny" else request.workload
-    runs = plan_runs(scaled, request.ceilings)
+    runs = plan_runs(scaled, request.ceilings, has_prompts=request.prompts_file is not None)
     endpoint = request.mode == "endpoint"
     writes_model = request.mode == "tiny"
     writes_tokenizer = writes_model or not (model.has_tokenizer or (request.mode == "local"))
@@ -257,8 +259,13 @@ def _notes(request: SmokeRequest, sent: Workload, flags: tuple[str, ...]) -> tup
             f"({sent.shared_prefix_tokens} shared), "
             f"answers of {sent.output_tokens} instead of {asked.output_tokens}."
         )
+    if request.prompts_file is not None:
+        notes.append(
+            "The load has the lengths and the shared beginnings of the prompts of a file; their text is neither sent "
+            "nor kept."
+        )
     form = _form(sent)
-    if form:
+    if form and request.prompts_file is None:
         notes.append(f"The load's form: {form}.")
     prefix = sent.shared_prefix_tokens
     if prefix % CHUNK_TOKENS:

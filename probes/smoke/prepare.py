@@ -22,6 +22,7 @@ from probes.smoke.plan import ModelFacts, SmokePlan, SmokeRequest, VllmTool
 from probes.smoke.planning import gpus_needed, make_plan, serve_environment_for
 from probes.smoke.points import load_points
 from probes.smoke.preflight import check_disk, check_memory, choose_gpus, held_by_others
+from probes.smoke.prompts import check_prompts
 
 RESULT_NAME = "smoke.json"
 METADATA_TIMEOUT_S = 30
@@ -193,6 +194,8 @@ def prepare(request: SmokeRequest) -> SmokePlan:
             raise ProbeError(f"there is no {request.ca_file}", "give the file with the certificate authority")
     tool = look_up_tool(request.vllm)
     model = look_up_model(request)
+    if request.prompts_file is not None:
+        check_prompts(request.prompts_file)
     if request.mode == "endpoint":
         plan = make_plan(request, tool, model, None)
     else:
