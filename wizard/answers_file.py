@@ -147,7 +147,7 @@ def problems_of(tree: Tree) -> list[Problem]:
 
 def validate(merged: Merged) -> Answers:
     """Check all answers at once; raises `InvalidAnswersError` with every value that cannot be used."""
-    problems = [*_reserved_names(merged), *_secrets(merged)]
+    problems = [*_reserved_names(merged), *_migration_names(merged), *_secrets(merged)]
     try:
         answers = Answers.model_validate(merged.tree)
     except ValidationError as error:
@@ -241,6 +241,25 @@ def _reserved_names(merged: Merged) -> Iterator[Problem]:
             key = f"engine.strategies.{name}"
             words = f"is not a known strategy{_nearest(name, known)}; known are {', '.join(known)}"
             yield Problem(key, _file_of(key, merged.origins), words)
+
+
+def _migration_names(merged: Merged) -> Iterator[Problem]:
+    """Work of a change is known by its id, and each id belongs to one line."""
+    budget = merged.tree.get("budget", {})
+    for name, letter in (("engine", "E"), ("runtime", "R")):
+        given: Any = budget
+        for part in (name, "migration", "days"):
+            given = given.get(part, {}) if isinstance(given, dict) else {}
+        if not isinstance(given, dict) or not given:
+            continue
+        from wizard.catalogue.loader import migrations
+
+        known = [row.id for row in migrations().values() if row.line == letter]
+        for work in given:
+            if work not in known:
+                key = f"budget.{name}.migration.days.{work}"
+                words = f"is not work of line {letter}{_nearest(work, known)}; known are {', '.join(known)}"
+                yield Problem(key, _file_of(key, merged.origins), words)
 
 
 def _secrets(merged: Merged) -> Iterator[Problem]:

@@ -27,7 +27,7 @@ def render_answers(tree: Tree, *, comments: bool = True, blanks: bool = True, wa
     `budget.engine.items[0].unit_price`; the text or id that names a row is always written, so that the file can be
     merged.
     """
-    lines = ["schema_version = 1"]
+    lines = [*(_head() if comments and not tree and wanted is everything else ()), "schema_version = 1"]
     if isinstance(tree.get("answered_by"), str):
         lines.append(f"answered_by = {_toml(tree['answered_by'])}")
     lines += list(_table(Answers, tree, "", "", _Style(comments, blanks, wanted)))
@@ -39,6 +39,11 @@ class _Style:
     comments: bool
     blanks: bool
     wanted: Wanted
+
+    @property
+    def explains(self) -> bool:
+        """Whether the form of what may be written is explained: only to somebody who fills a file in."""
+        return self.comments and self.blanks
 
     def without_comments(self) -> "_Style":
         """For the second row of a list: the first one has explained the fields."""
@@ -66,6 +71,8 @@ def _table(table: type[Table], tree: Tree, header: str, at: str, style: _Style, 
                 block = list(_table(row, item, toml_name, f"{place}[{index}]", explained, f"{pattern}[]"))
                 inner += _block(f"[[{toml_name}]]", _named(row, item, block))
         elif get_origin(annotation) is dict and (sub := table_type(get_args(annotation)[1])) is not None:
+            if style.explains and style.wanted(place):
+                inner += ["", *_explained(pattern)]
             for key, item in (value or {}).items():
                 block = list(_table(sub, item, f"{toml_name}.{_key(key)}", f"{place}.{key}", style, f"{pattern}.<id>"))
                 inner += _block(f"[{toml_name}.{_key(key)}]", block)
@@ -95,9 +102,25 @@ def _entry(question: Question, name: str, value: Any, style: _Style) -> Iterator
     if style.comments:
         unit = f" [{question.unit}]" if question.unit else ""
         choices = f" One of: {', '.join(question.choices)}." if question.choices else ""
-        yield from _comment(f"{question.title}{unit}.{choices} {question.why}")
+        needed = "" if question.advanced or not style.blanks else "(needed) "
+        yield from _comment(f"{needed}{question.title}{unit}.{choices} {question.why}")
+        if style.blanks:
+            yield from _explained(question.key)
     empty = {"texts": "[]", "choices_by_name": "{}"}.get(question.kind, '""')
     yield f"{name} = {empty if value in (None, (), {}) else _toml(value)}"
+
+
+def _head() -> Iterator[str]:
+    from wizard.answers_notes import HEAD  # only a file that is filled in needs the catalogue
+
+    yield from _comment(HEAD)
+
+
+def _explained(pattern: str) -> Iterator[str]:
+    from wizard.answers_notes import notes_of
+
+    for note in notes_of(pattern):
+        yield from _comment(note)
 
 
 def _comment(text: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from probes.errors import ProbeError
 from probes.machine import Machine
 from probes.models import ModelConfiguration, ModelFacts, WeightFiles, read_model_folder
-from wizard.advice.filling import fill_strategies
+from wizard.advice.filling import fill_options, fill_strategies
 from wizard.answers import Answers, Model
 from wizard.answers_file import Layer, Tree, merge, read_layer, validate
 from wizard.catalogue.configurations import known_configuration
@@ -75,6 +75,7 @@ def gather_layers(
         check_flags(typed, answers.runtime.version, machine, cache_dir() / "vllm")
     models = tuple(_facts(model) for model in answers.engine.models)
     answers, origins = fill_strategies(answers, origins, models, machine)
+    answers, origins = fill_options(answers, origins, models, machine)
     configuration, weights = carried_configuration(answers)
     return Gathered(
         answers,

@@ -88,6 +88,10 @@ class Launch(BaseModel):
         own = {"--host", "--port", "--uds", *_SECRETS}
         return tuple(word for s in self.settings if s.flag not in own for word in s.words())
 
+    def serve_environment(self) -> tuple[tuple[str, str], ...]:
+        """List the variables that strategies set; what keeps the runtime quiet is the smoke's own matter."""
+        return tuple(pair for pair in self.environment if pair not in _QUIET)
+
     def shell(self) -> str | None:
         """Write the command as the document prints it; None for another product than vLLM.
 

@@ -39,8 +39,11 @@ def _layer_of(path: Path) -> Layer:
     selection = read_selection(path)
     given: Tree = {}
     for leaf in leaves(selection.answers):
-        if leaf.value not in (None, (), {}) and selection.origin(leaf.key).word == "answer":
-            put(given, leaf.key, _typed(leaf.value))
+        value = leaf.value
+        if isinstance(value, dict):  # a table of values may hold defaults beside answers
+            value = {n: v for n, v in value.items() if selection.origin(f"{leaf.key}.{n}").word != "default"}
+        if value not in (None, (), {}) and selection.origin(leaf.key).word == "answer":
+            put(given, leaf.key, _typed(value))
     return Layer(name=path.name, tree=given)
 
 

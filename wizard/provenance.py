@@ -48,7 +48,8 @@ MISSING = Origin(layer="missing")
 
 
 def origin_of(origins: Mapping[str, Origin], key: str) -> Origin:
-    """Where the value of `key` comes from; of a table of values (`engine.options[0].scores`), its first one."""
+    """Where the value of `key` comes from; of a table of values (`engine.options[0].gates`), what wins among them."""
     if key in origins:
         return origins[key]
-    return next((origin for place, origin in origins.items() if place.startswith(f"{key}.")), MISSING)
+    inner = (origin for place, origin in origins.items() if place.startswith(f"{key}."))
+    return min(inner, key=lambda origin: PRECEDENCE.index(origin.layer), default=MISSING)

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from wizard.budget.items import CATALOGUE
+from wizard.option_list import OPTIONS, about_option, choices
 from wizard.printable import printable
 from wizard.questions import question_of
 from wizard.screens.modals import ChoiceScreen, UnknownScreen, WayOut
@@ -32,6 +33,8 @@ def lines_about(app: "WizardApp", rows_key: str, index: int | None) -> list[str]
     """What stands beside a list."""
     if rows_key == STRATEGIES and index is not None:
         return app.strategy_list.about(index, app.checked)
+    if rows_key == OPTIONS and index is not None and index < len(app.session.rows(rows_key)):
+        return about_option(index, app.checked)
     count = len(app.session.rows(rows_key))
     title, why = about_list(rows_key)
     return [f"{title} ({count})", "", why, "", "Enter edits a row, a adds one, Delete removes one."]
@@ -110,6 +113,9 @@ def _decide(app: "WizardApp", what: str, index: int | None) -> None:
 
 
 def _add(app: "WizardApp", rows_key: str) -> None:
+    if rows_key == OPTIONS:
+        _add_option(app)
+        return
     if not rows_key.startswith("budget."):
         _edit(app, rows_key, app.session.add_row(rows_key))
         return
@@ -133,6 +139,20 @@ def _add(app: "WizardApp", rows_key: str) -> None:
         app.answer(f"{rows_key}[0].id", app.session.raw(f"{rows_key}[0].id"))
 
     app.push_screen(ChoiceScreen(f"Which cost of line {line}?", choices), chosen)
+
+
+def _add_option(app: "WizardApp") -> None:
+    """Offer the engines of the catalogue, doing without one, and an engine of the person's own."""
+    used = {str(row.get("name", "")).casefold() for row in app.session.rows(OPTIONS)}
+    offered = [row for row in choices() if row.name.casefold() not in used]
+
+    def chosen(number: int | None) -> None:
+        if number is not None:
+            choice = offered[number]
+            fields = {"name": choice.name, "kind": choice.kind} if choice.name else {"kind": choice.kind}
+            _edit(app, OPTIONS, app.session.add_row(OPTIONS, **fields))
+
+    app.push_screen(ChoiceScreen("Which option?", [row.words for row in offered]), chosen)
 
 
 def _edit(app: "WizardApp", rows_key: str, index: int) -> None:

@@ -62,6 +62,7 @@ def smoke_request(gathered: Gathered, options: SmokeOptions) -> SmokeRequest:
         vllm=options.vllm,
         model=(model.path or model.name) if model and mode != "tiny" else None,
         serve_flags=command.serve_flags(),
+        environment=command.serve_environment(),
         workload=_workload(answers),
         ceilings=_ceilings(answers.runtime.ceilings),
         strategies=tuple(

@@ -5,6 +5,8 @@ from decimal import ROUND_HALF_UP, Decimal
 
 #: How far one weight is moved, in points of 100, to see whether the first place depends on it.
 SHIFT = 10
+#: Two options closer than this share of the better one are a tie in practice.
+TIE_PERCENT = 5
 
 
 def score(weights: Mapping[str, int], scores: Mapping[str, int]) -> Decimal | None:
@@ -38,6 +40,31 @@ def first_place_stable(weights: Mapping[str, int], options: Mapping[str, Mapping
     return all(
         _first(shifted(weights, moved, points), scored) == first for moved in weights for points in (-SHIFT, SHIFT)
     )
+
+
+def near_tie(weights: Mapping[str, int], options: Mapping[str, Mapping[str, int]]) -> tuple[str, str] | None:
+    """The first and the second option where they are less than 5 % of the first apart; None where they are not."""
+    sums = {name: total for name, given in options.items() if (total := score(weights, given)) is not None}
+    ranked = sorted(sums.items(), key=lambda pair: (-pair[1], pair[0]))
+    if len(ranked) < 2:
+        return None
+    (first, best), (second, next_best) = ranked[:2]
+    return (first, second) if (best - next_best) * 100 < best * TIE_PERCENT or best == 0 else None
+
+
+def flips(weights: Mapping[str, int], options: Mapping[str, Mapping[str, int]]) -> tuple[tuple[str, int, str], ...]:
+    """The moves of one weight by 10 points that put another option first: criterion, points, and who is then first."""
+    scored = {name: given for name, given in options.items() if score(weights, given) is not None}
+    if len(scored) < 2:
+        return ()
+    first = _first({name: Decimal(weight) for name, weight in weights.items()}, scored)
+    found = []
+    for moved in weights:
+        for points in (-SHIFT, SHIFT):
+            then = _first(shifted(weights, moved, points), scored)
+            if then != first:
+                found.append((moved, points, " and ".join(sorted(then))))
+    return tuple(found)
 
 
 def _first(weights: Mapping[str, Decimal], options: Mapping[str, Mapping[str, int]]) -> frozenset[str]:

@@ -1,12 +1,16 @@
 import datetime
+import re
 import tomllib
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from wizard.answers import NumberText
 from wizard.answers_file import merge, parse_layer, validate
 from wizard.answers_writer import render_answers
+from wizard.budget.items import CATALOGUE
+from wizard.catalogue import migrations, strategies
 from wizard.example import example_tree
 from wizard.questions import questions
 
@@ -31,6 +35,26 @@ def test_a_blank_file_asks_every_question_that_is_not_about_one_strategy() -> No
     text = render_answers({})
     asked = {question.key.rsplit(".", 1)[-1] for question in questions() if "<id>" not in question.key}
     assert {name for name in asked if f"{name} = " not in text} == set()
+
+
+def test_a_blank_file_names_every_strategy_every_item_and_every_piece_of_work() -> None:
+    words = set(re.findall(r"[\w]+", render_answers({})))
+    known = {*strategies(), *migrations(), *(item.id for item in CATALOGUE)}
+    assert known - words == set()
+
+
+def test_a_blank_file_marks_what_is_needed() -> None:
+    text = render_answers({})
+    assert ("# (needed) Project title." in text, "# (needed) Document version" in text) == (True, False)
+
+
+@pytest.mark.parametrize("form", ["[engine.strategies.prefix_caching]", 'gates = { "Licence policy"', "scores = { "])
+def test_a_blank_file_shows_the_form_of_what_has_no_field(form: str) -> None:
+    assert f"# {form}" in render_answers({}).replace("# Form: ", "# ")
+
+
+def test_a_finished_file_explains_no_forms() -> None:
+    assert "Known in the group" not in render_answers(example_tree(DAY), blanks=False)
 
 
 def test_every_value_stands_below_its_reason() -> None:

@@ -74,7 +74,12 @@ ANSWERS = [
     ("1.1 Need and constraints", "Interfaces needed", "Value", "OpenAI-compatible chat completions with tool calls"),
     ("1.2 Supported model architectures", "Qwen/Qwen3-32B-FP8", "Context needed", "16,384 of 40,960"),
     ("2.2 Hardware found and hardware proposed", "GPUs in all", "Difference", "2 more proposed"),
-    ("What moves which line", "Minor version of the engine", "Engine line", "requalification"),
+    (
+        "What moves which line",
+        "Minor version of the engine",
+        "Engine line",
+        "requalification: E7 Upgrade requalification",
+    ),
     # security
     ("2.6 Security and data", "Key of the runtime", "Source", "catalogue, derived F-15"),
     ("2.6 Security and data", "Code from the model's repository", "In this selection", "not run"),

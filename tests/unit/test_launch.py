@@ -62,6 +62,31 @@ def test_a_deferred_strategy_gets_no_switch() -> None:
     assert not any("prefix-caching" in flag for flag in flags)
 
 
+def test_a_strategy_may_be_a_variable_of_the_environment() -> None:
+    adopted = {"engine.strategies.deterministic": {"decision": "adopt", "reason": "audit"}}
+    assert (_launch().serve_environment(), _launch(**adopted).serve_environment()) == (
+        (),
+        (("VLLM_BATCH_INVARIANT", "1"),),
+    )
+
+
+def test_what_the_environment_switches_on_is_in_force() -> None:
+    adopted = {"engine.strategies.deterministic": {"decision": "adopt", "reason": "audit"}}
+    found = realised("deterministic", _launch(**adopted))
+    assert (found.in_force, found.flags) == (True, ("VLLM_BATCH_INVARIANT",))
+
+
+def test_a_size_that_serves_two_strategies_belongs_to_the_one_that_was_decided() -> None:
+    setting = _launch(
+        **{
+            "runtime.layout.data_parallel": 2,
+            "engine.strategies.data_parallel": {"decision": "adopt", "reason": "copies"},
+        }
+    ).find("--data-parallel-size")
+    assert setting is not None
+    assert setting.strategy == "data_parallel"
+
+
 def test_sizes_of_one_are_not_written() -> None:
     assert "--pipeline-parallel-size" not in _launch().serve_flags()
 

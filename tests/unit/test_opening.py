@@ -41,6 +41,18 @@ def test_what_nobody_chose_is_still_a_default(earlier: Path) -> None:
     assert opened(earlier).origin("runtime.settings.gpu_memory_utilization").word == "default"
 
 
+def test_a_gate_that_nobody_judged_is_judged_again(tmp_path: Path) -> None:
+    tree = example_tree(DAY)
+    tree["engine"]["gates"].append({"name": "Hardware vendor"})
+    (tmp_path / "answers.toml").write_text(render_answers(tree, blanks=False), encoding="utf-8")
+    (tmp_path / "v1.selection.json").write_text(to_json(opened(tmp_path / "answers.toml")), encoding="utf-8")
+    again = opened(tmp_path / "v1.selection.json")
+    assert [again.origin(f"engine.options[0].gates.{name}").word for name in ("Hardware vendor", "Licence policy")] == [
+        "default",
+        "answer",
+    ]
+
+
 def test_nothing_changed(earlier: Path, first: Selection) -> None:
     assert compare(first, opened(earlier)).changes == ()
 

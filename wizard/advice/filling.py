@@ -1,13 +1,14 @@
-"""Decisions on strategies that nobody took: sensible ones are filled in, each a default with its reason."""
+"""Decisions on strategies and results of gates that nobody gave: filled in where the facts give them, as defaults."""
 
 from collections.abc import Sequence
 
 from probes.machine import Machine
 from probes.models import ModelFacts
+from wizard.advice.options import STANDARD_GATES, gates_of, rejection_of
 from wizard.advice.situation import situation_of
 from wizard.advice.strategies import advise
-from wizard.answers import Answers
-from wizard.answers.engine import StrategyAnswer
+from wizard.answers import Answers, EngineOption
+from wizard.answers.engine import Gate, StrategyAnswer
 from wizard.provenance import Origin
 
 #: What the document names as the source of such a decision.
@@ -40,3 +41,38 @@ def fill_strategies(
         filled |= {key: Origin(layer="default", detail=SOURCE) for key in keys}
     engine = answers.engine.model_copy(update={"strategies": given})
     return answers.model_copy(update={"engine": engine}), filled
+
+
+def fill_options(
+    answers: Answers, origins: dict[str, Origin], models: Sequence[ModelFacts | None], machine: Machine | None
+) -> tuple[Answers, dict[str, Origin]]:
+    """Fill the gates of the options, their results and the reasons against those that fail one, from the facts.
+
+    The standard gates are taken where nobody named any. What a person gave stays; returns answers and origins.
+    """
+    given = answers.engine
+    if not given.options:
+        return answers, origins
+    situation, filled = situation_of(answers, carried_facts(answers, models), machine), dict(origins)
+    gates = given.gates
+    if not any(gate.name for gate in gates):
+        gates = tuple(Gate(name=name) for name in STANDARD_GATES)
+        filled |= {f"engine.gates[{i}].name": Origin(layer="default", detail=SOURCE) for i in range(len(gates))}
+    names = {gate.name for gate in gates if gate.name}
+    options = []
+    for index, option in enumerate(given.options):
+        key = f"engine.options[{index}]"
+        results = {g.name: g.result for g in gates_of(option, situation) if g.name in names - option.gates.keys()}
+        changes: dict[str, object] = {"gates": {**option.gates, **results}} if results else {}
+        filled |= {f"{key}.gates.{name}": Origin(layer="default", detail=SOURCE) for name in results}
+        reason = None if option.rejected_because or _is_chosen(option, answers) else rejection_of(option, situation)
+        if reason and "fail" in results.values():
+            changes["rejected_because"] = reason
+            filled[f"{key}.rejected_because"] = Origin(layer="default", detail=SOURCE)
+        options.append(option.model_copy(update=changes))
+    engine = given.model_copy(update={"gates": gates, "options": tuple(options)})
+    return answers.model_copy(update={"engine": engine}), filled
+
+
+def _is_chosen(option: EngineOption, answers: Answers) -> bool:
+    return option.name is not None and option.name == answers.engine.chosen

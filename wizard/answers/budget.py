@@ -48,6 +48,20 @@ class Item(Table):
     assumption: Text | None = ask("Assumption", "What the quantity rests on.", advanced=True)
 
 
+class MigrationDays(Table):
+    """What a change of engine or hardware would cost this line, in a person's own days and rate."""
+
+    day_rate: Amount | None = ask(
+        "Day rate of a change", "No source knows what a change costs here; the days and the rate do.", advanced=True
+    )
+    days: dict[str, Amount] = Field(
+        default_factory=dict,
+        title="Days of a change",
+        description="Person-days for each piece of work of the table What moves which line, by its name.",
+        json_schema_extra={"unit": "days", "advanced": True},
+    )
+
+
 class Line(Table):
     """The facts that both lines have, each for itself."""
 
@@ -75,6 +89,7 @@ class Line(Table):
         advanced=True,
     )
     contingency_basis: Text | None = ask("Basis of the contingency", "What the contingency is for.", advanced=True)
+    migration: MigrationDays = Field(default_factory=MigrationDays)
     contingency_releaser: Text | None = ask(
         "Who releases it", "A contingency that anybody may spend is a subtotal.", advanced=True
     )

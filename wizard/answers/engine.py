@@ -3,13 +3,14 @@
 import datetime
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from wizard.answers.field import Count, Table, Text, ask, rows
 
 Decision = Literal["adopt", "defer", "reject"]
 Score = Annotated[int, Field(ge=0, le=5)]
 Weight = Annotated[int, Field(ge=0, le=100)]
+CapabilityText = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^[0-9]{1,2}\.[0-9]$")]
 
 
 class Model(Table):
@@ -91,10 +92,29 @@ class EngineOption(Table):
         "Kind of option", "Doing nothing is an option too, and the board will ask about it.", default="engine"
     )
     licence: Text | None = ask("Licence of the option", "The licence policy is a gate.", advanced=True)
-    gates: dict[str, Literal["pass", "fail", "not applicable"]] = Field(
+    architectures: tuple[Text, ...] = rows(
+        "Architectures of the option", "For an engine that the catalogue does not know: what it serves.", advanced=True
+    )
+    min_compute_capability: CapabilityText | None = ask(
+        "Least compute capability", "An older GPU cannot run the option.", advanced=True
+    )
+    hardware_vendors: tuple[Text, ...] = rows(
+        "Hardware of the option", "The vendors it runs on, such as nvidia or amd.", advanced=True
+    )
+    weight_formats: tuple[Text, ...] = rows(
+        "Weight formats of the option", "A checkpoint it cannot read has to be made again.", advanced=True
+    )
+    interfaces: tuple[Text, ...] = rows(
+        "Interfaces of the option", "Clients that need another one have to be changed.", advanced=True
+    )
+    maintenance: Literal["active", "young", "low activity", "maintenance mode", "dormant"] | None = ask(
+        "Maintenance state", "An engine that nobody maintains is a risk from the first day.", advanced=True
+    )
+    facts_source: Text | None = ask("Source of these facts", "Facts without a source are not believed.", advanced=True)
+    gates: dict[str, Literal["pass", "fail", "not applicable", "not known"]] = Field(
         default_factory=dict,
         title="Gates passed",
-        description="Pass or fail for every gate; an option that fails one is out.",
+        description="Pass, fail, not applicable or not known for every gate; an option that fails one is out.",
         json_schema_extra={"unit": None, "advanced": True},
     )
     scores: dict[str, Score] = Field(

@@ -32,7 +32,7 @@ def render(selection: Selection) -> str:
         "split": rendered("split.md.j2", {}),
         "line_e": _line_e(selection),
         "line_r": _line_r(selection),
-        "moves": rendered("moves.md.j2", {"moves": coupling.moves(selection)}),
+        "moves": rendered("moves.md.j2", coupling.coupling(selection)),
         "governance": rendered("governance.md.j2", governance(selection)),
         "annexes": rendered("annexes.md.j2", annexes(selection)),
     }

@@ -10,6 +10,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from wizard.messages import Answered
+from wizard.option_list import OPTIONS, option_lines
 from wizard.printable import printable
 from wizard.screens.page import Page
 from wizard.steps import STRATEGIES, Step, step_of
@@ -123,6 +124,8 @@ class StepScreen(Page):
             if rows.rows_key == STRATEGIES:
                 decided = session.tree.get("engine", {}).get("strategies", {})
                 rows.show(self.wizard.strategy_list.lines(decided, self.wizard.checked))
+            elif rows.rows_key == OPTIONS:
+                rows.show(option_lines(session.rows(OPTIONS), self.wizard.checked))
             else:
                 rows.show(row_lines(rows.rows_key, session.rows(rows.rows_key)))
         here = [] if self.wizard.checked is None else list(self.wizard.checked.findings)

@@ -1,14 +1,17 @@
 """Section 1, the engine decision, without prices of GPUs, GPU counts and measured latencies."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from wizard.advice import situation_of
+from wizard.advice.filling import carried_facts
+from wizard.advice.options import Gate, gates_of
 from wizard.answers import EngineOption
 from wizard.document import formats
 from wizard.document.context import strategies
 from wizard.document.context.common import Context, answer, facts, ids, said, sources
 from wizard.document.markdown import NOT_GIVEN, Table
 from wizard.selection import Selection
-from wizard.weighing import first_place_stable, score
+from wizard.weighing import SHIFT, TIE_PERCENT, first_place_stable, flips, near_tie, score
 
 #: The most options of one table: seven columns less the first and the last two.
 _OPTIONS_A_TABLE = 4
@@ -81,18 +84,49 @@ def _groups(options: Sequence[EngineOption]) -> list[tuple[EngineOption, ...]]:
 
 def _gates(selection: Selection) -> list[Table]:
     names = [gate.name for gate in selection.answers.engine.gates if gate.name]
-    options = selection.answers.engine.options
+    options = list(enumerate(selection.answers.engine.options))
     if not names or not options:
         return []
+    facts = _gate_facts(selection)
     tables = []
-    for group in _groups(options):
+    for start in range(0, len(options), _OPTIONS_A_TABLE):
+        group = options[start : start + _OPTIONS_A_TABLE]
         rows = []
         for name in names:
-            results = [option.gates.get(name) for option in group]
-            word = "answer" if all(results) else "answer, missing" if any(results) else "missing"
-            rows.append((name, *(result or NOT_GIVEN for result in results), word))
-        tables.append(Table(("Gate", *_option_names(group), "Source"), tuple(rows)))
+            cells = [_gate_cell(option, name, facts[index]) for index, option in group]
+            rows.append((name, *cells, _gate_source(selection, name, group)))
+        tables.append(Table(("Gate", *_option_names([option for _, option in group]), "Source"), tuple(rows)))
     return tables
+
+
+def _gate_facts(selection: Selection) -> list[dict[str, Gate]]:
+    """For each option, what the facts say of the standard gates."""
+    facts = carried_facts(selection.answers, selection.models)
+    situation = situation_of(selection.answers, facts, selection.machine, command=selection.launch)
+    return [{gate.name: gate for gate in gates_of(option, situation)} for option in selection.answers.engine.options]
+
+
+def _gate_cell(option: EngineOption, name: str, facts: dict[str, Gate]) -> str:
+    """A result, with the fact behind it where the facts say the same as the answer."""
+    result, fact = option.gates.get(name), facts.get(name)
+    if result is None:
+        return NOT_GIVEN
+    return f"{result}, {fact.fact}" if fact is not None and fact.result == result else result
+
+
+def _gate_source(selection: Selection, name: str, group: Sequence[tuple[int, EngineOption]]) -> str:
+    """Who said the results of a gate; a filled one rests on the catalogue."""
+    filled = [
+        selection.origin(f"engine.options[{index}].gates.{name}").layer == "default" and name in option.gates
+        for index, option in group
+    ]
+    given = [name in option.gates and not is_filled for (_, option), is_filled in zip(group, filled, strict=True)]
+    words = [
+        *(["answer"] if any(given) else []),
+        *(["default", "catalogue"] if any(filled) else []),
+        *([] if all(name in option.gates for _, option in group) else ["missing"]),
+    ]
+    return ", ".join(words)
 
 
 def _scores(selection: Selection) -> list[Table]:
@@ -102,7 +136,7 @@ def _scores(selection: Selection) -> list[Table]:
         return []
     weights = {str(c.name): c.weight for c in criteria if c.weight is not None}
     complete = weights if len(weights) == len(criteria) else {}
-    stable = first_place_stable(complete, {str(o.name): o.scores for o in options}) if complete else None
+    scored = {str(option.name): option.scores for option in options}
     tables = []
     for group in _groups(options):
         rows = [
@@ -120,7 +154,7 @@ def _scores(selection: Selection) -> list[Table]:
                 "Weighted score, derived F-12",
                 formats.number(sum(weights.values())) if complete else NOT_GIVEN,
                 *(NOT_GIVEN if total is None else formats.number(total) for total in sums),
-                _STABLE[stable],
+                _robustness(complete, scored),
             )
         )
         tables.append(Table(("Criterion", "Weight", *_option_names(group), "Evidence"), tuple(rows)))
@@ -136,11 +170,17 @@ def _unscored(selection: Selection) -> list[str]:
     ]
 
 
-_STABLE = {
-    True: "the first place stays when one weight moves by 10 points",
-    False: "the first place changes when one weight moves by 10 points",
-    None: "the order cannot be tested: fewer than two options have every score",
-}
+def _robustness(weights: Mapping[str, int], scored: Mapping[str, Mapping[str, int]]) -> str:
+    """Whether the order rests on one weight, and whether first and second are as good as equal."""
+    stable = first_place_stable(weights, scored) if weights else None
+    if stable is None:
+        return "the order cannot be tested: fewer than two options have every score"
+    tie = near_tie(weights, scored)
+    words = f"; {tie[0]} and {tie[1]} are less than {TIE_PERCENT} % apart, as good as equal" if tie else ""
+    if stable:
+        return f"the first place stays when one weight moves by {SHIFT} points{words}"
+    moves = ", ".join(f"{name} {points:+d}: {then}" for name, points, then in flips(weights, scored))
+    return f"the first place changes when one weight moves by {SHIFT} points ({moves}){words}"
 
 
 def _rejected(selection: Selection) -> list[tuple[str, str | None]]:
