@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from wizard.advice import situation_of
-from wizard.advice.filling import carried_facts
+from wizard.advice.of_selection import situation_in
 from wizard.advice.options import Gate, gates_of
 from wizard.answers import EngineOption
 from wizard.answers_file import Tree
@@ -72,9 +71,7 @@ def _known(selection: Selection | None) -> tuple[EngineOption, ...]:
 
 
 def _facts(option: EngineOption, selection: Selection) -> dict[str, Gate]:
-    facts = carried_facts(selection.answers, selection.models)
-    situation = situation_of(selection.answers, facts, selection.machine, command=selection.launch)
-    return {gate.name: gate for gate in gates_of(option, situation)}
+    return {gate.name: gate for gate in gates_of(option, situation_in(selection))}
 
 
 def _counted(option: EngineOption) -> str:

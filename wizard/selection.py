@@ -1,6 +1,7 @@
 """A selection: everything known about one decision. The document is its rendering."""
 
 import datetime
+import functools
 import hashlib
 import json
 from typing import Literal
@@ -93,7 +94,25 @@ class Selection(BaseModel):
 
 def to_json(selection: Selection) -> str:
     """The selection file: the same selection gives the same bytes (sorted keys, final newline)."""
-    data = selection.model_dump(mode="json")
+    return _text(_Itself(selection))
+
+
+class _Itself:
+    """A selection as a key: the object, not its thousand values. It is frozen, so its text stays what it was."""
+
+    def __init__(self, selection: Selection) -> None:
+        self.selection = selection
+
+    def __hash__(self) -> int:
+        return id(self.selection)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Itself) and other.selection is self.selection
+
+
+@functools.lru_cache(maxsize=1)
+def _text(itself: _Itself) -> str:
+    data = itself.selection.model_dump(mode="json")
     return json.dumps(data, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from wizard.advice import Advice, advise, situation_of
-from wizard.advice.filling import carried_facts
+from wizard.advice.of_selection import situation_in
 from wizard.answers import Answers
 from wizard.answers_file import Tree
 from wizard.catalogue import strategies
@@ -47,11 +47,7 @@ def advice_of(selection: Selection | None) -> tuple[Advice, ...]:
     """What is to be said of every strategy for this selection, worked out once; for none, of one without answers."""
     global _cached
     if _cached is None or _cached[0] is not selection:
-        if selection is None:
-            situation = situation_of(Answers())
-        else:
-            facts = carried_facts(selection.answers, selection.models)
-            situation = situation_of(selection.answers, facts, selection.machine, command=selection.launch)
+        situation = situation_of(Answers()) if selection is None else situation_in(selection)
         _cached = (selection, advise(situation))
     return _cached[1]
 

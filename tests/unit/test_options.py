@@ -77,7 +77,7 @@ def test_the_reason_against_an_option_that_fails() -> None:
 
 
 def test_standard_gates_are_filled_where_nobody_named_any() -> None:
-    filled, origins = fill_options(good_answers(), {}, (FACTS,), None)
+    filled, origins = fill_options(good_answers(**{"engine.gates": []}), {}, (FACTS,), None)
     names = tuple(gate.name for gate in filled.engine.gates)
     assert (names, origins["engine.options[0].gates.Hardware vendor"].word) == (STANDARD_GATES, "default")
 
@@ -91,7 +91,13 @@ def test_what_a_person_said_of_a_gate_stays() -> None:
 
 
 def test_a_failed_gate_gives_the_reason_by_default() -> None:
-    answers = good_answers(**{"engine.options[1].name": "DeepSpeed-MII", "engine.options[1].rejected_because": ...})
+    answers = good_answers(
+        **{
+            "engine.gates": [],
+            "engine.options[1].name": "DeepSpeed-MII",
+            "engine.options[1].rejected_because": ...,
+        }
+    )
     filled, origins = fill_options(answers, {}, (FACTS,), None)
     assert "dormant" in (filled.engine.options[1].rejected_because or "")
     assert origins["engine.options[1].rejected_because"].word == "default"

@@ -151,7 +151,7 @@ def _offload(situation: Situation, _: Switch | None) -> Opinion:
 
 def _weights_in_host(situation: Situation, _: Switch | None) -> Opinion:
     if situation.fits is False:
-        return _asked("defer", "the model does not fit; a larger or another GPU serves it without the loss of speed")
+        return Opinion("matters", "the model does not fit; a larger or another GPU serves it without the loss of speed")
     return _not_here("the model fits" if situation.fits else "nothing says that the model does not fit")
 
 

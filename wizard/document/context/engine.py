@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from wizard.advice import situation_of
-from wizard.advice.filling import carried_facts
+from wizard.advice.of_selection import situation_in
 from wizard.advice.options import Gate, gates_of
 from wizard.answers import EngineOption
 from wizard.document import formats
@@ -101,8 +100,7 @@ def _gates(selection: Selection) -> list[Table]:
 
 def _gate_facts(selection: Selection) -> list[dict[str, Gate]]:
     """For each option, what the facts say of the standard gates."""
-    facts = carried_facts(selection.answers, selection.models)
-    situation = situation_of(selection.answers, facts, selection.machine, command=selection.launch)
+    situation = situation_in(selection)
     return [{gate.name: gate for gate in gates_of(option, situation)} for option in selection.answers.engine.options]
 
 

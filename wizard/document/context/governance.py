@@ -1,5 +1,6 @@
 """Risks, assumptions, open questions, and the approvals that people fill in."""
 
+from wizard.catalogue import strategies
 from wizard.document import formats
 from wizard.document.context.common import Context, answer, numbered
 from wizard.document.context.front import place
@@ -110,7 +111,7 @@ def _defaults(selection: Selection) -> Table | None:
     rows = [
         (_named(key), formats.value(answer(selection, key)), selection.origins[key].detail or NOT_GIVEN, "default")
         for key in sorted(selection.origins)
-        if selection.origins[key].word == "default" and key.startswith(_MATTERS)
+        if selection.origins[key].word == "default" and key.startswith(_MATTERS) and not key.endswith(".reason")
     ]
     columns = ("Answer", "Value", "Where the default comes from", "Source")
     return Table(columns, tuple(rows)) if rows else None
@@ -119,7 +120,9 @@ def _defaults(selection: Selection) -> Table | None:
 def _named(key: str) -> str:
     """A question by its title, with the key that an answers file knows it by."""
     question = question_of(key)
-    return key if question is None else f"{question.title} ({key})"
+    title = question.title if question else ""
+    strategy = strategies().get(key.removeprefix("engine.strategies.").removesuffix(".decision"))
+    return f"{strategy.name if strategy else title} ({key})"
 
 
 def approvals_table(selection: Selection) -> Table:

@@ -3,9 +3,10 @@
 from markupsafe import Markup
 
 from probes.models import ModelFacts
-from wizard.advice import advise_one, situation_of
-from wizard.advice.filling import carried_facts
-from wizard.catalogue import engines, strategies
+from wizard.advice import advise_one
+from wizard.advice.of_selection import situation_in
+from wizard.catalogue import engine_id, engines, strategies
+from wizard.catalogue.vllm import packaged_facts, packaged_versions, release_of
 from wizard.document import formats
 from wizard.document.context.common import Context, numbered, said, sources
 from wizard.document.markdown import NOT_GIVEN, Table, cell, code
@@ -74,9 +75,7 @@ def _requires(selection: Selection, strategy: str) -> str:
     known = strategies().get(strategy)
     if known is None:
         return NOT_GIVEN
-    facts = carried_facts(selection.answers, selection.models)
-    situation = situation_of(selection.answers, facts, selection.machine, command=selection.launch)
-    needs = advise_one(known, situation).prerequisites
+    needs = advise_one(known, situation_in(selection)).prerequisites
     return "; ".join(f"{need.what}: {need.met}" for need in needs) or known.requires
 
 
@@ -130,7 +129,19 @@ def configuration(selection: Selection) -> Context:
     ]
     rows += [(code(name), value, "none", "catalogue") for name, value in launch.environment]
     columns = ("Flag", "Value", "Implements strategy", "Source")
-    return {"table": Table(columns, tuple(rows)) if rows else None, "command": launch.shell()}
+    return {
+        "table": Table(columns, tuple(rows)) if rows else None,
+        "command": launch.shell(),
+        "unlisted": _unlisted(selection),
+    }
+
+
+def _unlisted(selection: Selection) -> str | None:
+    """The version of vLLM of which no list of flags is packaged, where a person typed flags for it."""
+    version = selection.answers.runtime.version
+    typed = bool(selection.answers.runtime.settings.extra_flags)
+    known = version is None or release_of(version) in packaged_versions()
+    return version if typed and not known and selection.launch.runtime == "vllm" else None
 
 
 def _implements(selection: Selection, strategy: str | None) -> str:
@@ -148,7 +159,7 @@ def architecture(selection: Selection, known: ModelFacts | None, key: str, posit
     asked = said(selection, f"{key}.context_tokens")
     words = sources(selection, f"{key}.name", f"{key}.context_tokens")
     served = _served(selection, position)
-    support = "yes, it served RUN-1" if served else "not checked"
+    support, source = ("yes, it served RUN-1", "") if served else _listed(selection, known)
     measured = ", measured RUN-1" if served else ""
     if known is None:
         return NOT_GIVEN, NOT_GIVEN, asked, support, f"{_with_missing(words)}{measured}"
@@ -160,8 +171,28 @@ def architecture(selection: Selection, known: ModelFacts | None, key: str, posit
         f"{formats.value(known.attention_heads)} / {formats.value(known.kv_heads)}",
         f"{asked} of {formats.value(known.max_position_embeddings)}",
         support,
-        f"{'catalogue' if known.source.startswith('catalogue') else 'probe'}, {words}{measured}",
+        f"{_joined(known, source)}, {words}{measured}",
     )
+
+
+def _joined(known: ModelFacts, source: str) -> str:
+    """Where the facts of the model come from, and those of the engine beside them."""
+    own = "catalogue" if known.source.startswith("catalogue") else "probe"
+    return own if source in ("", own) else f"{own}, {source}"
+
+
+def _listed(selection: Selection, known: ModelFacts | None) -> tuple[str, str]:
+    """Whether the engine's own list names the architecture, and the source word of that."""
+    name = known.architecture if known else None
+    if name is None:
+        return "not checked", ""
+    if engine_id(selection.answers.engine.chosen) != "vllm":
+        return "not checked: its list of architectures is not in the catalogue", ""
+    asked = release_of(selection.answers.runtime.version or "")
+    version = asked if asked in packaged_versions() and selection.launch.runtime == "vllm" else packaged_versions()[0]
+    facts = packaged_facts(version)
+    named = facts is not None and name in facts.architectures
+    return f"{'yes' if named else 'not'} in the list of vLLM {version}".replace("yes in", "yes, in"), "catalogue"
 
 
 def _with_missing(words: str) -> str:
