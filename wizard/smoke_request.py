@@ -66,7 +66,7 @@ def smoke_request(gathered: Gathered, options: SmokeOptions) -> SmokeRequest:
         workload=_workload(answers),
         ceilings=_ceilings(answers.runtime.ceilings),
         strategies=tuple(
-            WantedStrategy(id=name, decision=strategy.decision, expected=_expected(name, answers))
+            WantedStrategy(id=name, decision=strategy.decision, expected=expected_value(name, answers))
             for name, strategy in answers.engine.strategies.items()
             if strategy.decision is not None
         ),
@@ -139,7 +139,7 @@ def _ceilings(given: Ceilings) -> tuple[Ceiling, ...]:
     return tuple(ceilings)
 
 
-def _expected(strategy: str, answers: Answers) -> str | None:
+def expected_value(strategy: str, answers: Answers) -> str | None:
     """The value that the strategy must resolve to in the running server, where it is more than on or off."""
     layout, settings = answers.runtime.layout, answers.runtime.settings
     value = {

@@ -140,6 +140,19 @@ def _gib_to_bytes(text: str | None) -> int | None:
     return None if text is None else int(float(text) * GIB)
 
 
+def logged_facts(lines: list[str]) -> dict[str, float | int | str | None]:
+    """Return what a start-up log says of memory, cache and attention; None for what it does not say."""
+    size, concurrency = _last(lines, _SIZE), _last(lines, _CONCURRENCY)
+    return {
+        "weights_bytes": _gib_to_bytes(_last(lines, _WEIGHTS)),
+        "kv_room_bytes": _gib_to_bytes(_last(lines, _ROOM)),
+        "graphs_bytes": _gib_to_bytes(_last(lines, _GRAPHS)),
+        "kv_cache_size_tokens": int(size.replace(",", "")) if size else None,
+        "kv_cache_max_concurrency": float(concurrency) if concurrency else None,
+        "attention_backend": _last(lines, _BACKEND),
+    }
+
+
 class Server:
     """The served child. `start` returns at once, `wait_ready` when it answers, `stop` when it is gone."""
 
@@ -272,15 +285,7 @@ class Server:
 
     def logged(self) -> dict[str, float | int | str | None]:
         """Return what the start-up log says of memory, cache and attention; None for what it does not say."""
-        size, concurrency = _last(self.log.lines, _SIZE), _last(self.log.lines, _CONCURRENCY)
-        return {
-            "weights_bytes": _gib_to_bytes(_last(self.log.lines, _WEIGHTS)),
-            "kv_room_bytes": _gib_to_bytes(_last(self.log.lines, _ROOM)),
-            "graphs_bytes": _gib_to_bytes(_last(self.log.lines, _GRAPHS)),
-            "kv_cache_size_tokens": int(size.replace(",", "")) if size else None,
-            "kv_cache_max_concurrency": float(concurrency) if concurrency else None,
-            "attention_backend": _last(self.log.lines, _BACKEND),
-        }
+        return logged_facts(self.log.lines)
 
     def stop(self) -> None:
         """End the server in order, then by force; `Children.end` proves that nothing is left."""

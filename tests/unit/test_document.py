@@ -368,3 +368,9 @@ def test_the_brief_asks_for_what_the_document_asks_for(build: Callable[[], Selec
 
 def test_the_brief_of_the_example_fits_one_page() -> None:
     assert len(render_brief(full()).splitlines()) <= 70
+
+
+def test_an_architecture_that_is_not_covered_has_no_table_of_gpu_types() -> None:
+    tree = example_tree(DAY)
+    tree["engine"]["models"][0]["name"] = "zai-org/GLM-5"
+    assert "The least number of GPUs of other types" in render(select(tree))

@@ -1,6 +1,7 @@
 """Bad input: each its own sentence, with what to do about it."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,9 @@ import pytest
 
 from probes.errors import ProbeError
 from probes.models import configuration_of, read_configuration, read_weights
+from tests.unit.document_selections import full
 from wizard.errors import UsageError
+from wizard.selection import Selection, to_json
 from wizard.sizing.compute import compute
 from wizard.sizing.request import SizeRequest
 from wizard.sizing.source import find_model
@@ -179,3 +182,16 @@ def test_headers_size_a_model_that_the_formula_does_not_cover(tmp_path: Path) ->
     safetensors(tmp_path / "model.safetensors", {"a": {"dtype": "BF16", "shape": [8], "data_offsets": [0, 16]}})
     configuration, weights = find_model(str(tmp_path))
     assert compute(configuration, SizeRequest(), weights).weight_bytes == 16
+
+
+def test_the_hub_needs_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(UsageError, match="needs huggingface_hub") as caught:
+        find_model("nobody/nothing", allow_download=True)
+    assert "selwiz[hub]" in caught.value.remedy
+
+
+def test_a_selection_with_its_sizing_is_read_again() -> None:
+    selection = full()
+    assert selection.sizing is not None
+    assert Selection.model_validate_json(to_json(selection)).sizing == selection.sizing

@@ -12,7 +12,7 @@ from wizard.sizing.answer import Sizing
 from wizard.sizing.compute import compute
 from wizard.sizing.floors import Ceilings, below_floor
 from wizard.sizing.gpus import rates
-from wizard.sizing.layers import NotCovered, cache_shape
+from wizard.sizing.layers import CacheShape, NotCovered, cache_shape
 from wizard.sizing.request import GpuFacts, SizeRequest, working_tensor_parallel
 
 #: Tensor parallelism stays inside one NVLink domain: eight GPUs of a common node, two where there is only PCIe.
@@ -66,10 +66,9 @@ def candidates(
     rows: Iterable[GpuRow] | None = None,
 ) -> list[Candidate]:
     """One candidate a GPU type, fewest GPUs first, those that no layout serves last."""
-    found = []
+    found, shape = [], cache_shape(configuration)
     for gpu, confidence in _types(gpus() if rows is None else rows):
-        best = _least(configuration, request, gpu, ceilings, confidence)
-        found.append(best)
+        found.append(_least(configuration, shape, request, gpu, ceilings, confidence))
     return sorted(found, key=lambda item: (item.gpus is None, item.gpus or 0, item.gpu))
 
 
@@ -96,12 +95,12 @@ def _types(rows: Iterable[GpuRow]) -> Iterator[tuple[GpuFacts, str]]:
 
 def _least(
     configuration: ModelConfiguration,
+    shape: CacheShape | NotCovered,
     request: SizeRequest,
     gpu: GpuFacts,
     ceilings: Ceilings,
     confidence: str,
 ) -> Candidate:
-    shape = cache_shape(configuration)
     if isinstance(shape, NotCovered):
         return Candidate(gpu.name, None, None, None, None, shape.because, confidence)
     most = _NODE if gpu.nvlink else _PAIR

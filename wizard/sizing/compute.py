@@ -1,6 +1,7 @@
 """Does it fit, and how many requests at a time: one question, one answer, in a few milliseconds."""
 
 import functools
+from collections import Counter
 from dataclasses import dataclass, replace
 
 from probes.models.configuration import LAYERS, ModelConfiguration
@@ -14,7 +15,7 @@ from wizard.sizing.layers import Attention, CacheShape, NotCovered, cache_shape
 from wizard.sizing.memory import batch_defaults, overheads, reserved_bytes
 from wizard.sizing.planner import CachePlan, PlannerInputs, concurrency, plan, stage_bounds
 from wizard.sizing.request import SizeRequest, check
-from wizard.sizing.tensors import Ranks, on_rank, on_stage
+from wizard.sizing.tensors import Ranks, Tensor, on_rank, on_stage
 
 
 @dataclass(frozen=True)
@@ -90,13 +91,30 @@ def _by_formula(configuration: ModelConfiguration, quantization: str | None, ran
         return _Weights(parameters, because=form.because)
     own = DTYPE_BYTES[model_dtype(configuration)]
     count = configuration.needed(*LAYERS)
-    held = tuple(
-        stored((on_rank(tensor, ranks) for tensor in on_stage(tensors, first, last, count)), own, form)
-        for first, last in stage_bounds(count, stages)
-    )
+    tensors, alike = _alike(configuration, form)
+    held = []
+    for first, last in stage_bounds(count, stages):
+        times = Counter(alike[id(tensor)] for tensor in on_stage(tensors, first, last, count))
+        held.append(sum(number * stored([on_rank(tensors[at], ranks)], own, form) for at, number in times.items()))
     whole, way = _whole(configuration, form)
     method = f"vLLM's own matrices in {form.name}" if form else "vLLM's own matrices"
-    return _Weights(parameters, whole, held, method, form, way)
+    return _Weights(parameters, whole, tuple(held), method, form, way)
+
+
+@functools.lru_cache(maxsize=64)
+def _alike(configuration: ModelConfiguration, form: WeightFormat | None) -> tuple[list[Tensor], dict[int, int]]:
+    """The tensors, and for each (by identity) the place of the first that takes the same bytes: layers repeat."""
+    tensors = _tensors(configuration)
+    assert not isinstance(tensors, NotCovered)  # noqa: S101  # the caller has looked
+    firsts: dict[tuple[object, ...], int] = {}
+    found = {}
+    for at, tensor in enumerate(tensors):
+        kind = (
+            (tensor.rows, tensor.columns, tensor.split, tensor.copies, tensor.kv_heads),
+            (tensor.element_bytes, form is not None and form.applies(tensor)),
+        )
+        found[id(tensor)] = firsts.setdefault(kind, at)
+    return tensors, found
 
 
 @functools.lru_cache(maxsize=64)

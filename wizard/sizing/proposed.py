@@ -60,7 +60,7 @@ def proposed_sizing(
         utilization=request.gpu_memory_utilization,
         sizing=sizing,
         because=because,
-        least=_least(configuration, request, answers, types),
+        least=_least(configuration, request, answers, types if sizing.start_bytes_per_gpu is not None else ()),
     )
 
 

@@ -71,13 +71,13 @@ class SizeRequest:
 
 def working_tensor_parallel(shape: CacheShape, most: int = 64) -> tuple[int, ...]:
     """The sizes of tensor parallelism that divide the heads: KV heads are divided, or whole copies of them."""
+    heads = {layer.kv_heads for layer in shape.layers if isinstance(layer, Attention) and layer.kind != "mla"}
+    states = {layer.heads for layer in shape.layers if isinstance(layer, State)}
+    groups = {layer.groups for layer in shape.layers if isinstance(layer, State) and layer.groups}
     found = []
     for size in range(1, most + 1):
         if shape.query_heads % size:
             continue
-        heads = {layer.kv_heads for layer in shape.layers if isinstance(layer, Attention) and layer.kind != "mla"}
-        states = {layer.heads for layer in shape.layers if isinstance(layer, State)}
-        groups = {layer.groups for layer in shape.layers if isinstance(layer, State) and layer.groups}
         if all(count % size == 0 or size % count == 0 for count in heads | groups) and not any(
             count % size for count in states
         ):

@@ -21,7 +21,7 @@ def sizing(selection: Selection) -> Context:
         f"{formats.counted(proposed.gpus, 'GPU')} per replica",
         "not_sized": proposed.because,
         "floors": _floors(selection, answer),
-        "floor_because": _sentence(answer.floor.because),
+        "floor_because": f"{_sentence(answer.floor.because)}.",
         "floor_gpu": _gpu_words(proposed),
         "memory": Table(
             ("Item", "Memory per GPU, GiB", "How it is known", "Source"), tuple(_memory_rows(selection, proposed))
