@@ -266,6 +266,12 @@ def _smoke_options(parser: argparse.ArgumentParser) -> None:
         "--search", action="store_true", help="also look for the greatest concurrency at which every ceiling holds"
     )
     parser.add_argument(
+        "--prompts",
+        metavar="FILE",
+        type=Path,
+        help="JSONL of your own prompts: their lengths and shared beginnings are used, their text goes nowhere",
+    )
+    parser.add_argument(
         "--resume",
         dest="resume_smoke",
         action="store_true",
