@@ -106,6 +106,11 @@ def test_an_approved_build_must_be_that_build() -> None:
     assert "runtime.version" in differing(delivery(version="0.33.0+cpu"), selection)
 
 
+def test_a_build_that_is_not_told_is_not_guessed() -> None:
+    selection = approved({"runtime.version": "0.33.0+cu130"})
+    assert checked(delivery(version="0.33.0"), selection)["runtime.version"].verdict == "not_visible"
+
+
 def test_a_rejected_strategy_that_runs_differs() -> None:
     selection = approved({"engine.strategies.prefix_caching.decision": "reject"})
     assert "engine.strategies.prefix_caching" in differing(delivery(), selection)

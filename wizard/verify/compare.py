@@ -7,12 +7,11 @@ from collections.abc import Iterator
 
 from probes.machine import Gpu, Machine
 from probes.smoke.endpoint import Served
-from wizard.catalogue import engine_id, gpu_row
+from wizard.catalogue import engine_id
 from wizard.catalogue.vllm import release_of
 from wizard.document import formats
 from wizard.fit import branch_in
-from wizard.machine import gpu_of
-from wizard.proof import asked_points, carried_model, gpus_in_all, is_own_state, qualifier, same_name, usable_gpus
+from wizard.proof import asked_points, carried_model, gpus_in_all, is_own_state, qualifier, same_gpu, usable_gpus
 from wizard.selection import Selection
 from wizard.verify.check import DOCUMENT, ENDPOINT, LOG, MACHINE, METRICS, SMOKE, Check, Delivered, seen
 from wizard.verify.settings import flag_checks, strategy_checks
@@ -95,11 +94,12 @@ def _version_seen(delivered: Delivered) -> tuple[str | None, str | None]:
     return None, None
 
 
-def _same_version(approved: str, found: str) -> bool:
-    """A build (`+cpu`) counts only where the approved version names one."""
-    if "+" in approved:
-        return approved.strip().removeprefix("v") == found.strip().removeprefix("v")
-    return release_of(approved) == release_of(found)
+def _same_version(approved: str, found: str) -> bool | None:
+    """A build (`+cpu`) counts only where the approved version names one; a server may not tell its own."""
+    if release_of(approved) != release_of(found):
+        return False
+    wanted, built = (text.strip().lower().partition("+")[2] for text in (approved, found))
+    return True if not wanted else None if not built else wanted == built
 
 
 def _models(selection: Selection, delivered: Delivered) -> Iterator[Check]:
@@ -193,10 +193,7 @@ def _name(gpu: Gpu) -> str:
 
 
 def _is_gpu(gpu: Gpu, approved: str) -> bool:
-    if gpu.name.value is not None and same_name(gpu.name.value, approved):
-        return True
-    wanted = gpu_row(approved)
-    return wanted is not None and gpu_of(gpu) == wanted
+    return gpu.name.value is not None and same_gpu(gpu.name.value, approved)
 
 
 def _memory(selection: Selection, gpus: tuple[Gpu, ...]) -> Iterator[Check]:
