@@ -105,6 +105,14 @@ def _parser() -> argparse.ArgumentParser:
             "selwiz propose --answers project.toml -o proposal.md",
         )
     )
+    _verify(
+        _command(
+            commands,
+            "verify",
+            "is what runs what was approved",
+            "selwiz verify proposal.selection.json --endpoint http://127.0.0.1:8000 --log server.log -o acceptance.md",
+        )
+    )
     _explain_log(_command(commands, "explain", "why a vLLM did not start, in plain words", "selwiz explain server.log"))
     _diff(
         _command(
@@ -258,6 +266,12 @@ def _smoke_options(parser: argparse.ArgumentParser) -> None:
         "--search", action="store_true", help="also look for the greatest concurrency at which every ceiling holds"
     )
     parser.add_argument(
+        "--prompts",
+        metavar="FILE",
+        type=Path,
+        help="JSONL of your own prompts: their lengths and shared beginnings are used, their text goes nowhere",
+    )
+    parser.add_argument(
         "--resume",
         dest="resume_smoke",
         action="store_true",
@@ -289,6 +303,24 @@ def _propose(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--date", metavar="YYYY-MM-DD", type=_date, help="date of the document (today)")
     parser.add_argument("--force", action="store_true", help="replace an existing document")
     parser.add_argument("--dry-run", action="store_true", help="print the document, write nothing")
+
+
+def _verify(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("selection", metavar="SELECTION.json", type=Path, help="the approved NAME.selection.json")
+    parser.add_argument("--endpoint", metavar="URL", help="the server that was delivered")
+    parser.add_argument("--api-key-env", metavar="NAME", help="environment variable that holds the key of the endpoint")
+    parser.add_argument("--ca", metavar="FILE", type=Path, help="certificate authority of the endpoint")
+    parser.add_argument("--metrics-url", metavar="URL", help="its metrics, where they are not below the endpoint")
+    parser.add_argument("--machine", metavar="FILE", type=Path, help="the delivered machine, by `probe --record`")
+    parser.add_argument("--log", metavar="FILE", type=Path, help="start-up log of the delivered server")
+    parser.add_argument("--smoke", action="store_true", help="measure the endpoint and test the ceilings again")
+    _vllm_option(parser)
+    parser.add_argument("--allow-remote-load", action="store_true", help="the endpoint may be on another machine")
+    parser.add_argument("--yes", action="store_true", help="start the smoke that is shown without asking")
+    parser.add_argument("--strict", action="store_true", help="what cannot be seen counts as a difference")
+    parser.add_argument("-o", "--output", metavar="REPORT.md", type=Path, help="write a report for the acceptance")
+    parser.add_argument("--force", action="store_true", help="replace an existing report")
+    parser.add_argument("--json", action="store_true", help="as JSON on standard output")
 
 
 def _diff(parser: argparse.ArgumentParser) -> None:

@@ -20,6 +20,8 @@ _WIDTH = 110
 MODEL_DIR = "$MODEL_DIR"
 #: Values of these flags are secrets: the printed command reads them from the environment, nothing keeps them.
 _SECRETS = {"--api-key": "$VLLM_API_KEY", "--hf-token": "$HF_TOKEN"}
+#: What stands in the command in the place of a secret.
+SECRET_VARIABLES = tuple(_SECRETS.values())
 _LOOPBACK = ("--host", "127.0.0.1"), ("--port", "8000")
 #: Hub access and usage statistics are on unless switched off (vLLM 0.33.0 usage/usage_lib.py).
 _QUIET = (("HF_HUB_OFFLINE", "1"), ("VLLM_NO_USAGE_STATS", "1"))
@@ -75,6 +77,11 @@ class Launch(BaseModel):
     environment: tuple[tuple[str, str], ...] = ()
     strategies: tuple[str, ...] = ()
 
+    @property
+    def pinned_revision(self) -> str | None:
+        """The revision of the model as the command names it; None for a remark in its place."""
+        return self.revision if self.revision and _REVISION.fullmatch(self.revision) else None
+
     def strategy_number(self, strategy: str) -> str:
         """Return the document's id of a strategy (ST-1); raises `ValueError` if it was not answered."""
         return f"ST-{self.strategies.index(strategy) + 1}"
@@ -88,6 +95,32 @@ class Launch(BaseModel):
         own = {"--host", "--port", "--uds", *_SECRETS}
         return tuple(word for s in self.settings if s.flag not in own for word in s.words())
 
+    @property
+    def host(self) -> str:
+        """The address that it listens on: loopback unless a further flag says otherwise."""
+        found = self.find("--host")
+        return (found.value if found else None) or _LOOPBACK[0][1]
+
+    @property
+    def port(self) -> int | None:
+        """The port that it listens on; None where it listens on a socket file, or no port was understood."""
+        found = self.find("--port")
+        text = (found.value if found else None) or _LOOPBACK[1][1]
+        usable = text.isascii() and text.isdigit() and 0 < int(text[:6]) < 2**16
+        return int(text) if usable and not self.find("--uds") else None
+
+    def command(self) -> tuple[tuple[str, ...], ...]:
+        """List the words of the command: `vllm serve MODEL`, then each flag with its values.
+
+        It listens on loopback unless the further flags say otherwise. A secret is the name of its variable.
+        """
+        groups: list[tuple[str, ...]] = [("vllm", "serve", self.model)]
+        if self.pinned_revision:
+            groups.append(("--revision", self.pinned_revision))
+        if not self.find("--uds"):
+            groups += [pair for pair in _LOOPBACK if not self.find(pair[0])]
+        return (*groups, *(setting.words() for setting in self.settings))
+
     def serve_environment(self) -> tuple[tuple[str, str], ...]:
         """List the variables that strategies set; what keeps the runtime quiet is the smoke's own matter."""
         return tuple(pair for pair in self.environment if pair not in _QUIET)
@@ -95,19 +128,15 @@ class Launch(BaseModel):
     def shell(self) -> str | None:
         """Write the command as the document prints it; None for another product than vLLM.
 
-        It goes on after a backslash where a line would pass 110 columns, and listens on loopback unless the
-        further flags say otherwise.
+        It goes on after a backslash where a line would pass 110 columns.
         """
         if self.runtime != "vllm":
             return None
         variables = [f"{name}={shlex.quote(value)}" for name, value in self.environment]
-        groups = [" ".join([*variables, "vllm serve", _quoted(self.model)])]
-        if self.revision and _REVISION.fullmatch(self.revision):
-            groups.append(f"--revision {shlex.quote(self.revision)}")
-        if not self.find("--uds"):
-            groups += [f"{flag} {value}" for flag, value in _LOOPBACK if not self.find(flag)]
-        groups += [_printed(setting) for setting in self.settings]
-        return _wrapped(groups)
+        first, *others = self.command()
+        return _wrapped(
+            [" ".join([*variables, *map(_quoted, first)]), *(" ".join(map(_quoted, words)) for words in others)]
+        )
 
 
 def launch(answers: Answers) -> Launch:
@@ -119,6 +148,8 @@ def launch(answers: Answers) -> Launch:
     """
     runtime = engine_id(answers.runtime.product)
     carried = answers.engine.carried_model
+    # No model's name begins like a flag, and vLLM would read one that does as a flag.
+    name = carried.name if carried and not (carried.name or "").startswith("-") else None
     typed = tuple(_typed(answers.runtime.settings.extra_flags, runtime))
     derived = () if runtime is None else (*_from_answers(answers, runtime), *_switches(answers, runtime))
     written = {setting.flag for setting in typed}
@@ -126,7 +157,7 @@ def launch(answers: Answers) -> Launch:
     answered = answers.engine.strategies
     return Launch(
         runtime=runtime,
-        model=(carried.name if carried else None) or MODEL_DIR,
+        model=name or MODEL_DIR,
         revision=carried.revision if carried else None,
         settings=(*settings.values(), *(_owned(setting, answers, runtime) for setting in typed)),
         environment=(*(_QUIET if runtime == "vllm" else ()), *_variables(answers, runtime)),
@@ -225,10 +256,6 @@ def _owned(setting: Setting, answers: Answers, runtime: str | None) -> Setting:
 
 def _quoted(word: str) -> str:
     return f'"{word}"' if word == MODEL_DIR or word in _SECRETS.values() else shlex.quote(word)
-
-
-def _printed(setting: Setting) -> str:
-    return " ".join((setting.flag, *(_quoted(word) for word in setting.words()[1:])))
 
 
 def _wrapped(groups: list[str]) -> str:

@@ -11,8 +11,9 @@ from wizard.answers_file import Tree
 from wizard.catalogue import engines
 from wizard.printable import printable
 from wizard.selection import Selection
+from wizard.weighing import robustness, score
 
-OPTIONS = "engine.options"
+OPTIONS, CRITERIA = "engine.options", "engine.criteria"
 
 
 class Choice(NamedTuple):
@@ -64,6 +65,29 @@ def about_option(index: int, selection: Selection | None) -> list[str]:
     if option.rejected_because:
         lines += ["", f"Rejected because {printable(option.rejected_because)}"]
     return [*lines, "", "Enter edits it, a adds one, Delete removes it."]
+
+
+def about_criteria(selection: Selection | None) -> list[str]:
+    """What stands beside the criteria: whether the weights are 100, the scores, and whether the order holds."""
+    lines = ["Criteria", "", "All weights together are 100, and are fixed before any measurement.", ""]
+    if selection is None:
+        return lines
+    weights = {c.name: c.weight for c in selection.answers.engine.criteria if c.name and c.weight is not None}
+    lines.append(f"Weights so far: {sum(weights.values())} of 100")
+    scored = {
+        option.name: option.scores
+        for option in _known(selection)
+        if option.name and option.scores and "fail" not in option.gates.values()
+    }
+    totals = {name: score(weights, given) for name, given in scored.items()}
+    lines += [f"{printable(name)}: {total}" for name, total in totals.items() if total is not None]
+    return [
+        *lines,
+        "",
+        printable(robustness(weights, scored)),
+        "",
+        "Enter edits a row, a adds one, Delete removes one.",
+    ]
 
 
 def _known(selection: Selection | None) -> tuple[EngineOption, ...]:

@@ -11,6 +11,7 @@ from probes.machine import Gpu, Machine
 from probes.models import ModelFacts
 from probes.smoke.result import Point, SmokeResult
 from wizard.answers import Model
+from wizard.catalogue import gpus_named
 from wizard.selection import Selection
 
 Qualifier = Literal["pipeline only", "other hardware"]
@@ -19,6 +20,11 @@ Qualifier = Literal["pipeline only", "other hardware"]
 def same_name(a: str, b: str) -> bool:
     """Whether two names are the same, case and spaces aside."""
     return " ".join(a.casefold().split()) == " ".join(b.casefold().split())
+
+
+def same_gpu(a: str, b: str) -> bool:
+    """Whether two names are of one GPU: the same, or one of NVML's and the catalogue's for it."""
+    return same_name(a, b) or bool(set(gpus_named(a)) & set(gpus_named(b)))
 
 
 def usable_gpus(machine: Machine) -> tuple[Gpu, ...]:
@@ -74,7 +80,7 @@ def _ran_on_proposed(selection: Selection, smoke: SmokeResult) -> bool:
     if machine is None or proposed is None or smoke.runtime.build == "cpu":
         return False
     names = [gpu.name.value for gpu in usable_gpus(machine)]
-    return bool(names) and all(name is not None and same_name(name, proposed) for name in names)
+    return bool(names) and all(name is not None and same_gpu(name, proposed) for name in names)
 
 
 def ran_other_model(selection: Selection) -> bool:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from wizard.budget.items import CATALOGUE
-from wizard.option_list import OPTIONS, about_option, choices
+from wizard.option_list import CRITERIA, OPTIONS, about_criteria, about_option, choices
 from wizard.printable import printable
 from wizard.questions import question_of
 from wizard.screens.modals import ChoiceScreen, UnknownScreen, WayOut
@@ -35,6 +35,8 @@ def lines_about(app: "WizardApp", rows_key: str, index: int | None) -> list[str]
         return app.strategy_list.about(index, app.checked)
     if rows_key == OPTIONS and index is not None and index < len(app.session.rows(rows_key)):
         return about_option(index, app.checked)
+    if rows_key == CRITERIA:
+        return about_criteria(app.checked)
     count = len(app.session.rows(rows_key))
     title, why = about_list(rows_key)
     return [f"{title} ({count})", "", why, "", "Enter edits a row, a adds one, Delete removes one."]

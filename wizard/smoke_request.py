@@ -33,6 +33,7 @@ class SmokeOptions:
     allow_download: bool = False
     search: bool = False
     resume: bool = False
+    prompts: Path | None = None
     time_limit_s: float = 1800
     replace: bool = False
 
@@ -65,7 +66,7 @@ def smoke_request(gathered: Gathered, options: SmokeOptions) -> SmokeRequest:
         workload=_workload(answers),
         ceilings=_ceilings(answers.runtime.ceilings),
         strategies=tuple(
-            WantedStrategy(id=name, decision=strategy.decision, expected=_expected(name, answers))
+            WantedStrategy(id=name, decision=strategy.decision, expected=expected_value(name, answers))
             for name, strategy in answers.engine.strategies.items()
             if strategy.decision is not None
         ),
@@ -73,6 +74,7 @@ def smoke_request(gathered: Gathered, options: SmokeOptions) -> SmokeRequest:
             mode, answers, command, gathered.machine, gathered.configuration, gathered.weights, devices
         ),
         devices=devices,
+        machine=gathered.machine,
         endpoint_url=options.endpoint,
         api_key_env=options.api_key_env,
         ca_file=options.ca,
@@ -80,6 +82,7 @@ def smoke_request(gathered: Gathered, options: SmokeOptions) -> SmokeRequest:
         allow_download=options.allow_download,
         search=options.search,
         resume=options.resume,
+        prompts_file=options.prompts,
         time_limit_s=options.time_limit_s,
         out_dir=options.out_dir,
         state_dir=options.state_dir,
@@ -136,7 +139,7 @@ def _ceilings(given: Ceilings) -> tuple[Ceiling, ...]:
     return tuple(ceilings)
 
 
-def _expected(strategy: str, answers: Answers) -> str | None:
+def expected_value(strategy: str, answers: Answers) -> str | None:
     """The value that the strategy must resolve to in the running server, where it is more than on or off."""
     layout, settings = answers.runtime.layout, answers.runtime.settings
     value = {

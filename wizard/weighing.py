@@ -67,6 +67,19 @@ def flips(weights: Mapping[str, int], options: Mapping[str, Mapping[str, int]]) 
     return tuple(found)
 
 
+def robustness(weights: Mapping[str, int], scored: Mapping[str, Mapping[str, int]]) -> str:
+    """Whether the order rests on one weight, and whether first and second are as good as equal."""
+    stable = first_place_stable(weights, scored) if weights else None
+    if stable is None:
+        return "the order cannot be tested: fewer than two options have every score"
+    tie = near_tie(weights, scored)
+    words = f"; {tie[0]} and {tie[1]} are less than {TIE_PERCENT} % apart, as good as equal" if tie else ""
+    if stable:
+        return f"the first place stays when one weight moves by {SHIFT} points{words}"
+    moves = ", ".join(f"{name} {points:+d}: {then}" for name, points, then in flips(weights, scored))
+    return f"the first place changes when one weight moves by {SHIFT} points ({moves}){words}"
+
+
 def _first(weights: Mapping[str, Decimal], options: Mapping[str, Mapping[str, int]]) -> frozenset[str]:
     """The option or options with the greatest score."""
     sums = {

@@ -46,6 +46,12 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def temporary_place() -> Path:
+    """Return where private folders are made: /tmp rather than a longer TMPDIR, because of the sockets in them."""
+    short = Path("/tmp")  # noqa: S108 - mkdtemp makes the folder in it private
+    return short if os.access(short, os.W_OK) else Path(tempfile.gettempdir())
+
+
 def port_is_free(port: int) -> bool:
     """Whether nothing listens on a port of the loopback address."""
     with socket.socket() as probe:
@@ -90,9 +96,7 @@ class Children:
         self._popens: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> Self:
-        # /tmp rather than a longer TMPDIR, because of the sockets in it.
-        place = "/tmp" if os.access("/tmp", os.W_OK) else None  # noqa: S108 - mkdtemp makes it private
-        self.folder = Path(tempfile.mkdtemp(prefix=PRIVATE_PREFIX, dir=place))
+        self.folder = Path(tempfile.mkdtemp(prefix=PRIVATE_PREFIX, dir=temporary_place()))
         try:
             for name in ("tmp", "rpc", "cache", "traces", "bench"):
                 (self.folder / name).mkdir()

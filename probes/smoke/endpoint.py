@@ -53,8 +53,17 @@ def _unreachable(problem: HttpError) -> LoadFailed:
     return LoadFailed("endpoint_unreachable", str(problem), "check that the server runs and the URL is right")
 
 
-def look_at(client: Client, wanted: str | None) -> ServedModel:
-    """Ask which models are served and pick `wanted`, or the first. Raises `LoadFailed`."""
+class Served(Frozen):
+    """One entry of /v1/models: its name, what it was loaded from, its longest request, and whose server says so."""
+
+    id: str
+    root: str | None = None
+    max_model_len: int | None = None
+    owned_by: str | None = None
+
+
+def served_models(client: Client) -> tuple[Served, ...]:
+    """Return the entries of /v1/models. Raises `LoadFailed` when there are none or nothing answers."""
     try:
         answer = client.get_json("/v1/models", timeout_s=10)
     except HttpError as problem:
@@ -63,6 +72,30 @@ def look_at(client: Client, wanted: str | None) -> ServedModel:
     models = {str(entry["id"]): entry for entry in entries or [] if isinstance(entry, dict) and "id" in entry}
     if not models:
         raise LoadFailed("endpoint_refused", "the endpoint serves no model", "start it with a model")
+    return tuple(_served(name, entry) for name, entry in models.items())
+
+
+def _served(name: str, entry: dict[str, object]) -> Served:
+    root, length, owner = (entry.get(key) for key in ("root", "max_model_len", "owned_by"))
+    return Served(
+        id=name,
+        root=root if isinstance(root, str) and root else None,
+        max_model_len=length if isinstance(length, int) else None,
+        owned_by=owner if isinstance(owner, str) and owner else None,
+    )
+
+
+def version_of(client: Client) -> str | None:
+    """Return what /version says; None where it says nothing."""
+    try:
+        return str(client.get_json("/version")["version"])
+    except (HttpError, KeyError, TypeError):
+        return None
+
+
+def look_at(client: Client, wanted: str | None) -> ServedModel:
+    """Ask which models are served and pick `wanted`, or the first. Raises `LoadFailed`."""
+    models = {model.id: model for model in served_models(client)}
     name = wanted or next(iter(models))
     if name not in models:
         raise LoadFailed(
@@ -70,16 +103,11 @@ def look_at(client: Client, wanted: str | None) -> ServedModel:
             f"the endpoint does not serve {name}, it serves {', '.join(sorted(models))}",
             "name one of them as the served model",
         )
-    length = models[name].get("max_model_len")
-    try:
-        version = str(client.get_json("/version")["version"])
-    except (HttpError, KeyError, TypeError):
-        version = None
     return ServedModel(
         name=name,
-        max_model_len=length if isinstance(length, int) else None,
-        product=str(models[name].get("owned_by") or "unknown"),
-        version=version,
+        max_model_len=models[name].max_model_len,
+        product=models[name].owned_by or "unknown",
+        version=version_of(client),
     )
 
 

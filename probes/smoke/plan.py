@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from probes.machine import Machine
 from probes.smoke.result import Decision, Frozen, Metric, Mode, PointKind
 
 CHUNK_TOKENS = 16
@@ -91,7 +92,11 @@ class SmokeRequest(Frozen):
     strategies: tuple[WantedStrategy, ...] = ()
     predicted_memory: tuple[PredictedMemory, ...] = ()
     devices: tuple[str, ...] = ()
-    """GPU indices or UUIDs for CUDA_VISIBLE_DEVICES; empty leaves the choice as it is."""
+    """GPU indices or UUIDs for CUDA_VISIBLE_DEVICES; empty: free ones of `machine`, else what the runtime picks."""
+    prompts_file: Path | None = None
+    """JSONL of the user's own prompts: the load takes on their lengths and shared beginnings, never their text."""
+    machine: Machine | None = None
+    """This machine as probed, to choose free GPUs from."""
     endpoint_url: str | None = None
     """Base URL with or without /v1."""
     api_key_env: str | None = None
@@ -169,5 +174,8 @@ class SmokePlan(Frozen):
     scaled_down: bool
     downloads: str | None
     notes: tuple[str, ...]
+    gpus: int | None = None
+    """How many GPUs are held while it runs; None without GPUs, and where it is not known."""
+    devices_words: str = ""
     description: tuple[str, ...]
     """Plain lines to show before asking for the go-ahead."""

@@ -19,6 +19,7 @@ from probes.smoke.plan import (
     VllmTool,
     Workload,
 )
+from probes.smoke.preflight import duration_lines
 from probes.smoke.search import MOST_LOOKS
 from probes.smoke.statistics import requests_needed, requests_to_send, warmups_to_send
 
@@ -61,7 +62,9 @@ def scale_down(asked: Workload) -> Workload:
     )
 
 
-def plan_runs(workload: Workload, ceilings: tuple[Ceiling, ...]) -> tuple[PlannedRun, ...]:
+def plan_runs(
+    workload: Workload, ceilings: tuple[Ceiling, ...], *, has_prompts: bool = False
+) -> tuple[PlannedRun, ...]:
     """Return the load runs in order: a warm-up to throw away, unshared, and shared if anything is shared."""
     count = requests_to_send(workload.concurrency, [ceiling.percentile for ceiling in ceilings])
     unshared = workload.model_copy(update={"shared_prefix_tokens": 0, "turns": 1, "burst": 1})
@@ -69,7 +72,7 @@ def plan_runs(workload: Workload, ceilings: tuple[Ceiling, ...]) -> tuple[Planne
         PlannedRun(name="warmup", kind="warmup", requests=warmups_to_send(workload.concurrency), workload=unshared),
         PlannedRun(name="unshared", kind="asked_unshared", requests=count, workload=unshared),
     ]
-    if workload.shared_prefix_tokens or workload.turns > 1:
+    if workload.shared_prefix_tokens or workload.turns > 1 or has_prompts:
         runs.append(PlannedRun(name="shared", kind="asked_shared", requests=count, workload=workload))
     return tuple(runs)
 
@@ -120,6 +123,8 @@ def serve_environment_for(request: SmokeRequest, tool: VllmTool) -> tuple[tuple[
     values = dict(request.environment)
     if request.devices:
         values["CUDA_VISIBLE_DEVICES"] = ",".join(request.devices)
+        if all(device.isdigit() for device in request.devices):
+            values.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")  # the order in which NVML counts
     if tool.build == "cpu":
         flags = request.serve_flags
         if not _has_flag(flags, "--kv-cache-memory-bytes"):
@@ -180,10 +185,15 @@ def load_command(
     )
 
 
-def make_plan(request: SmokeRequest, tool: VllmTool, model: ModelFacts, port: int | None) -> SmokePlan:
-    """Work out runs, commands and the plain description. `port` is None in mode endpoint."""
+def make_plan(
+    request: SmokeRequest, tool: VllmTool, model: ModelFacts, port: int | None, *, devices_words: str = ""
+) -> SmokePlan:
+    """Work out runs, commands and the plain description. `port` is None in mode endpoint.
+
+    `devices_words` says what is known of the chosen GPUs.
+    """
     scaled = scale_down(request.workload) if request.mode == "tiny" else request.workload
-    runs = plan_runs(scaled, request.ceilings)
+    runs = plan_runs(scaled, request.ceilings, has_prompts=request.prompts_file is not None)
     endpoint = request.mode == "endpoint"
     writes_model = request.mode == "tiny"
     writes_tokenizer = writes_model or not (model.has_tokenizer or (request.mode == "local"))
@@ -227,6 +237,8 @@ def make_plan(request: SmokeRequest, tool: VllmTool, model: ModelFacts, port: in
         scaled_down=scaled != request.workload,
         downloads=downloads,
         notes=notes,
+        gpus=None if endpoint or tool.build == "cpu" else len(request.devices) or gpus_needed(request),
+        devices_words=devices_words,
         description=(),
     )
     return plan.model_copy(update={"description": describe(plan, model)})
@@ -247,8 +259,13 @@ def _notes(request: SmokeRequest, sent: Workload, flags: tuple[str, ...]) -> tup
             f"({sent.shared_prefix_tokens} shared), "
             f"answers of {sent.output_tokens} instead of {asked.output_tokens}."
         )
+    if request.prompts_file is not None:
+        notes.append(
+            "The load has the lengths and the shared beginnings of the prompts of a file; their text is neither sent "
+            "nor kept."
+        )
     form = _form(sent)
-    if form:
+    if form and request.prompts_file is None:
         notes.append(f"The load's form: {form}.")
     prefix = sent.shared_prefix_tokens
     if prefix % CHUNK_TOKENS:
@@ -281,6 +298,31 @@ def _model_line(plan: SmokePlan, model: ModelFacts) -> str:
     return f"Model: {plan.request.model}{weights}."
 
 
+def _gpu_line(plan: SmokePlan) -> str:
+    if plan.tool.build == "cpu":
+        return "GPUs: none, this is vLLM's CPU build."
+    if not plan.request.devices:
+        return "GPUs: those the runtime picks itself."
+    words = f" ({plan.devices_words})" if plan.devices_words else ""
+    return f"GPUs: {', '.join(plan.request.devices)}{words}."
+
+
+def gpus_needed(request: SmokeRequest) -> int:
+    """Return how many GPUs the layout in the flags takes; the tiny model takes one."""
+    if request.mode == "tiny":
+        return 1
+    sizes = (
+        ("--tensor-parallel-size", "-tp"),
+        ("--pipeline-parallel-size", "-pp"),
+        ("--data-parallel-size", "-dp"),
+    )
+    product = 1
+    for names in sizes:
+        value = flag_value(request.serve_flags, *names)
+        product *= int(value) if value and value.isdigit() else 1
+    return max(1, product)
+
+
 def describe(plan: SmokePlan, model: ModelFacts) -> tuple[str, ...]:
     """Say in plain lines what is started, downloaded and sent, on which port and GPUs, and for how long."""
     request = plan.request
@@ -293,9 +335,7 @@ def describe(plan: SmokePlan, model: ModelFacts) -> tuple[str, ...]:
             "  " + " ".join(f"{name}={value}" for name, value in plan.serve_environment),
             "  " + " ".join(plan.serve_command),
             _model_line(plan, model),
-            "GPUs: " + (", ".join(request.devices) if request.devices else "those the runtime picks itself")
-            if plan.tool.build != "cpu"
-            else "GPUs: none, this is vLLM's CPU build.",
+            _gpu_line(plan),
         ]
     lines.append(f"Downloads: {plan.downloads or 'nothing'}.")
     measured = [run for run in plan.runs if run.kind != "warmup"]
@@ -311,5 +351,7 @@ def describe(plan: SmokePlan, model: ModelFacts) -> tuple[str, ...]:
             f"at most {MOST_LOOKS} more load runs."
         )
     lines += plan.notes
-    lines.append(f"Ends everything it started, at the latest after {request.time_limit_s:.0f} s.")
+    ceilings = () if request.mode == "tiny" else request.ceilings
+    lines += duration_lines(plan.runs, ceilings, request.time_limit_s, plan.gpus)
+    lines.append("Ends everything it started.")
     return tuple(lines)

@@ -28,6 +28,7 @@ _SAME = (
     "ceilings",
     "devices",
     "endpoint_url",
+    "prompts_file",
 )
 
 

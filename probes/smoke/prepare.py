@@ -15,12 +15,14 @@ import tempfile
 from pathlib import Path
 
 from probes.errors import ProbeError
-from probes.smoke.children import free_port
+from probes.smoke.children import free_port, temporary_place
 from probes.smoke.evidence import CannotWriteEvidence
 from probes.smoke.http import is_loopback
 from probes.smoke.plan import ModelFacts, SmokePlan, SmokeRequest, VllmTool
-from probes.smoke.planning import make_plan
+from probes.smoke.planning import gpus_needed, make_plan, serve_environment_for
 from probes.smoke.points import load_points
+from probes.smoke.preflight import check_disk, check_memory, choose_gpus, held_by_others
+from probes.smoke.prompts import check_prompts
 
 RESULT_NAME = "smoke.json"
 METADATA_TIMEOUT_S = 30
@@ -192,8 +194,35 @@ def prepare(request: SmokeRequest) -> SmokePlan:
             raise ProbeError(f"there is no {request.ca_file}", "give the file with the certificate authority")
     tool = look_up_tool(request.vllm)
     model = look_up_model(request)
-    plan = make_plan(request, tool, model, None if request.mode == "endpoint" else free_port())
+    if request.prompts_file is not None:
+        check_prompts(request.prompts_file)
+    if request.mode == "endpoint":
+        plan = make_plan(request, tool, model, None)
+    else:
+        request, words = _with_devices(request, tool)
+        _check_room(request, tool, model)
+        plan = make_plan(request, tool, model, free_port(), devices_words=words)
     return plan.model_copy(update={"description": (*plan.description, *_earlier(plan))})
+
+
+def _with_devices(request: SmokeRequest, tool: VllmTool) -> tuple[SmokeRequest, str]:
+    """Choose free GPUs where none are named; on a machine without GPUs the runtime itself finds out."""
+    machine = request.machine
+    if tool.build == "cpu" or machine is None or not machine.gpus:
+        return request, ""
+    if request.devices:
+        held = held_by_others(machine, request.devices)
+        return request, "as named" + "".join(f"; {sentence}" for sentence in held)
+    devices, words = choose_gpus(machine, gpus_needed(request))
+    return request.model_copy(update={"devices": devices}), words
+
+
+def _check_room(request: SmokeRequest, tool: VllmTool, model: ModelFacts) -> None:
+    check_disk(temporary_place())
+    if tool.build == "cpu":
+        space = dict(serve_environment_for(request, tool)).get("VLLM_CPU_KVCACHE_SPACE", "0")
+        cache = int(space) * 1024**3 if space.isdigit() else 0
+        check_memory(cache + (model.weights_bytes or 0))
 
 
 def _earlier(plan: SmokePlan) -> tuple[str, ...]:

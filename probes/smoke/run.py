@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from probes.errors import ProbeError
@@ -17,9 +18,10 @@ from probes.smoke.load import LoadFailed, Measured, Watched, look_of, make_point
 from probes.smoke.metrics import Metrics, greatest_useful, hit_rate, parse_metrics
 from probes.smoke.observer import Observer
 from probes.smoke.plan import PlannedRun, SmokePlan, SmokeRequest
-from probes.smoke.planning import base_url, load_command, search_run
+from probes.smoke.planning import TINY_MAX, base_url, load_command, search_run
 from probes.smoke.points import SavedPoint, SavedPoints, fingerprint, forget_points, load_points, save_points
 from probes.smoke.prepare import RESULT_NAME, prepare
+from probes.smoke.prompts import PromptForm, read_forms, shortened
 from probes.smoke.report import Report, RunState, utc_now
 from probes.smoke.result import Capacity, Failure, GpuSample, Point, Remedy, SmokeResult
 from probes.smoke.scrub import Scrubber
@@ -64,6 +66,7 @@ class _Smoke:
         earlier = load_points(plan) if self.request.resume else None
         self.earlier = {point.name: point for point in earlier.points} if earlier else {}
         self.saved: list[SavedPoint] = []
+        self.forms: tuple[PromptForm, ...] = ()
         # On a foreign server an earlier run may have left its prompts in the cache, so every run brings new
         # ones.
         own = self.request.mode != "endpoint"
@@ -78,6 +81,10 @@ class _Smoke:
         """Pass a log line on without its private parts."""
         self.observer.on_log(self.scrub(line))
 
+    def on_stall(self, sentence: str) -> None:
+        """Tell that the server is silent."""
+        self.observer.on_note(self.scrub(sentence))
+
     def on_start_phase(self, name: str, _elapsed_s: float) -> None:
         """Pass a phase of the server's start on."""
         self.phase("start", name)
@@ -90,7 +97,9 @@ class _Smoke:
             write_tiny_model(work / "model", self.plan.tool.interpreter)
         elif self.plan.writes_tokenizer:
             write_tokenizer(work / "tokenizer", self.plan.tool.interpreter)
-        write_traces(work / "traces", self.plan.runs, self.state.seed)
+        if self.request.prompts_file is not None:
+            self.forms = self.read_prompts(self.request.prompts_file)
+        write_traces(work / "traces", self.plan.runs, self.state.seed, self.forms)
         self.stopper.check()
         if self.request.mode == "endpoint":
             self.state.served = look_at(self.client, self.request.served_model_name)
@@ -105,6 +114,14 @@ class _Smoke:
         if self.request.search:
             self.search()
 
+    def read_prompts(self, path: Path) -> tuple[PromptForm, ...]:
+        """Take the form of the user's prompts, cut to what the stand-in model takes."""
+        command = self.in_work(self.plan.load_command)
+        forms = read_forms(path, command[command.index("--tokenizer") + 1], self.plan.tool.interpreter)
+        if self.request.mode == "tiny":
+            forms = shortened(forms, TINY_MAX["input_tokens"], TINY_MAX["output_tokens"])
+        return forms
+
     def start_server(self) -> None:
         """Start our own server and wait until it answers."""
         self.phase("start", "starting the server")
@@ -117,7 +134,7 @@ class _Smoke:
         self.state.server = server
         self.client = server.client
         server.start()
-        server.wait_ready(self.stopper, self.deadline, self.on_line, self.on_start_phase)
+        server.wait_ready(self.stopper, self.deadline, self.on_line, self.on_start_phase, self.on_stall)
         self.phase("start", f"ready after {server.ready_s:.0f} s")
         self.state.served = look_at(self.client, self.plan.served_model_name)
 
@@ -129,6 +146,8 @@ class _Smoke:
         """Stop before sending requests that the served context cannot hold."""
         served, load = self.state.served, self.plan.workload
         longest = load.longest_request
+        if self.forms:
+            longest = max(form.tokens + (form.output_tokens or load.output_tokens) for form in self.forms)
         if served and served.max_model_len and longest > served.max_model_len:
             raise LoadFailed(
                 "context_too_long",
@@ -231,7 +250,8 @@ class _Smoke:
             number = len(looks)
             run = search_run(number, asked.workload, decision, self.request.ceilings)
             traces = self.children.folder / "traces"
-            write_trace(traces, run, seed=self.state.seed, number=len(self.plan.runs) + number)
+            place = len(self.plan.runs) + number
+            write_trace(traces, run, seed=self.state.seed, number=place, forms=self.forms)
             self.take_over_or_measure(run)
             looks.append(look_of(self.state.points[-1], self.state.raw[run.name], self.state.seconds[run.name]))
 

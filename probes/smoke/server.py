@@ -17,14 +17,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 from probes.smoke.children import Children, quiet_environment
-from probes.smoke.failures import Explanation, explain_log
+from probes.smoke.failures import Explanation, explain_log, strip_prefix
 from probes.smoke.http import Client, HttpError
 from probes.smoke.plan import SHUTDOWN_TIMEOUT_S, SmokePlan
+from probes.smoke.processes import read_process
 from probes.smoke.result import Phase
 from probes.smoke.stopping import Stopper
 
 POLL_S = 0.2
 STARTING_GRACE_S = 3.0
+STALL_S = 60.0
+"""A silence of the log that is worth a word; compiling and loading from a slow disk are silent for longer."""
 GROUP_GRACE_S = 3.0
 
 PHASES: tuple[tuple[str, re.Pattern[str]], ...] = (
@@ -73,6 +76,7 @@ class LogTail:
         self._offset = 0
         self._rest = ""
         self.lines: list[str] = []
+        self.count = 0
 
     def read(self) -> list[str]:
         """Return the new whole lines."""
@@ -92,6 +96,7 @@ class LogTail:
         self._rest = self._rest[-self.MOST_CHARACTERS :]
         new = [line.rsplit("\r", 1)[-1][: self.MOST_CHARACTERS] for line in whole.split("\n")] if newline else []
         self.lines += new
+        self.count += len(new)
         if len(self.lines) > self.MOST_LINES:
             half = self.MOST_LINES // 2
             self.lines = [*self.lines[:half], *self.lines[-half:]]
@@ -133,6 +138,19 @@ def _last(lines: list[str], pattern: re.Pattern[str]) -> str | None:
 
 def _gib_to_bytes(text: str | None) -> int | None:
     return None if text is None else int(float(text) * GIB)
+
+
+def logged_facts(lines: list[str]) -> dict[str, float | int | str | None]:
+    """Return what a start-up log says of memory, cache and attention; None for what it does not say."""
+    size, concurrency = _last(lines, _SIZE), _last(lines, _CONCURRENCY)
+    return {
+        "weights_bytes": _gib_to_bytes(_last(lines, _WEIGHTS)),
+        "kv_room_bytes": _gib_to_bytes(_last(lines, _ROOM)),
+        "graphs_bytes": _gib_to_bytes(_last(lines, _GRAPHS)),
+        "kv_cache_size_tokens": int(size.replace(",", "")) if size else None,
+        "kv_cache_max_concurrency": float(concurrency) if concurrency else None,
+        "attention_backend": _last(lines, _BACKEND),
+    }
 
 
 class Server:
@@ -196,10 +214,21 @@ class Server:
         deadline: float,
         on_line: Callable[[str], None],
         on_phase: Callable[[str, float], None],
+        on_stall: Callable[[str], None] = lambda _sentence: None,
     ) -> None:
-        """Wait until /health answers 200. Raises `ServerFailed` when the child ends or the time is up."""
+        """Wait until /health answers 200. Raises `ServerFailed` when the child ends or the time is up.
+
+        `on_stall` is told, once for each silence, when the log has had no new line for `STALL_S`.
+        """
+        seen, since, told, ticks = -1, time.monotonic(), False, 0
         while True:
             self.read_log(on_line, on_phase)
+            if self.log.count != seen:
+                seen, since, told = self.log.count, time.monotonic(), False
+                ticks = self._cpu_ticks()
+            elif not told and time.monotonic() - since > STALL_S:
+                on_stall(self._stall(computes=self._cpu_ticks() - ticks > STALL_S))
+                told = True
             self._children.note_segments()
             self.check_alive()
             try:
@@ -222,6 +251,21 @@ class Server:
         self.read_log(on_line, on_phase)
         self._check_it_is_ours()
 
+    def _cpu_ticks(self) -> int:
+        """Return the processor time that the living processes of the run have used, in clock ticks."""
+        known = [read_process(pid) for pid in self._children.alive()]
+        return sum(process.cpu_ticks for process in known if process is not None)
+
+    def _stall(self, *, computes: bool) -> str:
+        """Say what the server was doing when its log fell silent, and whether it still works."""
+        phase = self._clock.phases(time.monotonic())[-1]
+        last = next((strip_prefix(line) for line in reversed(self.log.lines) if line.strip()), "")
+        return (
+            f"No new line in the server's log for {STALL_S:.0f} s, {phase.s:.0f} s in the phase {phase.name}; "
+            f"its processes {'compute' if computes else 'hardly compute'}."
+            + (f" Last line: {last[:200]}" if last else "")
+        )
+
     def _check_it_is_ours(self) -> None:
         """Another program may have taken the port between our choice and vLLM's."""
         try:
@@ -241,15 +285,7 @@ class Server:
 
     def logged(self) -> dict[str, float | int | str | None]:
         """Return what the start-up log says of memory, cache and attention; None for what it does not say."""
-        size, concurrency = _last(self.log.lines, _SIZE), _last(self.log.lines, _CONCURRENCY)
-        return {
-            "weights_bytes": _gib_to_bytes(_last(self.log.lines, _WEIGHTS)),
-            "kv_room_bytes": _gib_to_bytes(_last(self.log.lines, _ROOM)),
-            "graphs_bytes": _gib_to_bytes(_last(self.log.lines, _GRAPHS)),
-            "kv_cache_size_tokens": int(size.replace(",", "")) if size else None,
-            "kv_cache_max_concurrency": float(concurrency) if concurrency else None,
-            "attention_backend": _last(self.log.lines, _BACKEND),
-        }
+        return logged_facts(self.log.lines)
 
     def stop(self) -> None:
         """End the server in order, then by force; `Children.end` proves that nothing is left."""

@@ -12,6 +12,7 @@ import json
 from pathlib import Path
 
 from probes.smoke.plan import CHUNK_TOKENS, PlannedRun, Workload
+from probes.smoke.prompts import PromptForm, chunk_ids
 from probes.smoke.result import Frozen
 
 HASH_SEED = "0"
@@ -104,6 +105,21 @@ def make_trace(workload: Workload, requests: int, *, seed: int, run: int) -> tup
     return tuple(trace)
 
 
+def trace_of_forms(
+    forms: tuple[PromptForm, ...], workload: Workload, requests: int, *, seed: int, run: int, shared: bool
+) -> tuple[TraceRequest, ...]:
+    """Return requests of the form of the user's own prompts; answers have the given length, else the workload's."""
+    made = chunk_ids(forms, requests, _Ids(seed, run).take, shared=shared)
+    return tuple(
+        TraceRequest(
+            input_length=forms[number % len(forms)].tokens,
+            output_length=forms[number % len(forms)].output_tokens or workload.output_tokens,
+            hash_ids=ids,
+        )
+        for number, ids in enumerate(made)
+    )
+
+
 def trace_text(trace: tuple[TraceRequest, ...]) -> str:
     """Return a trace as the lines of its file."""
     return "".join(
@@ -120,14 +136,18 @@ def trace_text(trace: tuple[TraceRequest, ...]) -> str:
     )
 
 
-def write_trace(folder: Path, run: PlannedRun, *, seed: int, number: int) -> None:
+def write_trace(folder: Path, run: PlannedRun, *, seed: int, number: int, forms: tuple[PromptForm, ...] = ()) -> None:
     """Write the trace file of one run; `number` keeps its chunks apart from those of the others."""
-    trace = make_trace(run.workload, run.requests, seed=seed, run=number)
+    if forms:
+        shared = run.kind in ("asked_shared", "search")
+        trace = trace_of_forms(forms, run.workload, run.requests, seed=seed, run=number, shared=shared)
+    else:
+        trace = make_trace(run.workload, run.requests, seed=seed, run=number)
     (folder / f"{run.name}.jsonl").write_text(trace_text(trace), encoding="utf-8")
 
 
-def write_traces(folder: Path, runs: tuple[PlannedRun, ...], seed: int) -> None:
+def write_traces(folder: Path, runs: tuple[PlannedRun, ...], seed: int, forms: tuple[PromptForm, ...] = ()) -> None:
     """Write one trace file per run; no two runs share a chunk, so none warms the cache of another."""
     folder.mkdir(parents=True, exist_ok=True)
     for number, run in enumerate(runs):
-        write_trace(folder, run, seed=seed, number=number)
+        write_trace(folder, run, seed=seed, number=number, forms=forms)

@@ -6,7 +6,6 @@ A trial says True (seen to work), False (seen not to) or None (one request canno
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 from probes.smoke.http import Client, HttpError, OutOfTime
@@ -36,10 +35,14 @@ def _post(client: Client, path: str, payload: dict[str, Any]) -> dict[str, Any]:
     return choice
 
 
-def structured_output(client: Client, model: str) -> Trial:
-    """Ask for an answer that follows a schema, and hold the answer against it."""
+def structured_output(client: Client, model: str, *, random_weights: bool = False) -> Trial:
+    """Ask for an answer that follows a schema, and hold the answer against it.
+
+    Random weights would write one allowed blank for ever at temperature 0, so they are sampled.
+    """
     form = {"type": "json_schema", "json_schema": {"name": "reply", "schema": SCHEMA}}
-    payload = {"model": model, "prompt": "Is water wet?", "max_tokens": MOST_TOKENS, "temperature": 0}
+    payload = {"model": model, "prompt": "Is water wet?", "max_tokens": MOST_TOKENS, "seed": 0}
+    payload["temperature"] = 1 if random_weights else 0
     choice = _post(client, "/v1/completions", {**payload, "response_format": form})
     if choice.get("finish_reason") == "length":
         return None, f"one request with a JSON schema did not end within {MOST_TOKENS} tokens"
@@ -73,22 +76,17 @@ def tool_call(client: Client, model: str) -> Trial:
     return None, "one request with a tool was answered without a call, which the model may choose to do"
 
 
-_TRIALS: dict[str, Callable[[Client, str], Trial]] = {
-    "structured_output": structured_output,
-    "tool_reasoning_parsers": tool_call,
-}
-_NEEDS_WEIGHTS = frozenset({"tool_reasoning_parsers"})
-
-
 def try_out(strategy: str, client: Client, model: str, mode: Mode) -> Trial | None:
     """Try a strategy with one request; None if there is no trial for it. Raises only for a stop or the time limit."""
-    trial = _TRIALS.get(strategy)
-    if trial is None:
+    random_weights = mode in ("dummy", "tiny")
+    if strategy not in ("structured_output", "tool_reasoning_parsers"):
         return None
-    if strategy in _NEEDS_WEIGHTS and mode in ("dummy", "tiny"):
+    if strategy == "tool_reasoning_parsers" and random_weights:
         return None, "a model of random weights calls no tool"
     try:
-        return trial(client, model)
+        if strategy == "structured_output":
+            return structured_output(client, model, random_weights=random_weights)
+        return tool_call(client, model)
     except OutOfTime:
         raise
     except HttpError as problem:

@@ -12,6 +12,7 @@ import pytest
 
 from probes.machine import Machine
 from tests.unit.document_selections import almost_empty, full
+from wizard.artefacts import artefacts
 from wizard.document import write
 from wizard.document.evidence import collect
 from wizard.document.write import outputs, write_document, write_files, write_text
@@ -191,10 +192,14 @@ def test_every_evidence_row_has_the_hash_of_its_file() -> None:
     ]
 
 
-def test_evidence_without_machine_and_run_is_answers_and_catalogue() -> None:
+def test_evidence_without_machine_and_run_is_answers_catalogue_and_artefacts() -> None:
     assert [row.file for row in collect(almost_empty(), {"answers.toml": ""}).rows] == [
         "answers.toml",
         "catalogue.json",
+        "launch.sh",
+        "compose.yaml",
+        "kubernetes.yaml",
+        "alerts.yaml",
     ]
 
 
@@ -211,7 +216,7 @@ def _smoke_folder(folder: Path) -> Path:
 
 def test_the_files_of_a_run_are_taken_and_no_others(tmp_path: Path) -> None:
     files = collect(full(), {"answers.toml": ""}, _smoke_folder(tmp_path)).files
-    assert sorted(files) == [
+    assert sorted(set(files) - set(artefacts(full()))) == [
         "answers.toml",
         "bench-1.json",
         "catalogue.json",
@@ -243,4 +248,4 @@ def test_the_catalogue_extract_names_a_source_for_every_strategy() -> None:
 
 
 def test_evidence_ids_count_up() -> None:
-    assert [row.id for row in collect(full(), {"answers.toml": ""}).rows] == ["EV-1", "EV-2", "EV-3"]
+    assert [row.id for row in collect(full(), {"answers.toml": ""}).rows] == [f"EV-{n}" for n in range(1, 8)]

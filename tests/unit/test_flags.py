@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from probes.vllm_facts import KnownFlag, VllmFacts, to_text
 from wizard.catalogue.vllm import packaged_facts
 from wizard.errors import UsageError
 from wizard.flags import base_name, check_flags, typed_flags
@@ -86,6 +87,25 @@ def test_a_setting_of_another_key_excludes_nothing(text: str) -> None:
 
 def test_a_version_of_which_nothing_is_known_refuses_no_flag() -> None:
     _check("--flag-of-the-future", version="9.9.9")
+
+
+def test_what_the_installed_vllm_said_wins_over_the_packaged_answers(tmp_path: Path) -> None:
+    packaged = packaged_facts("0.33.0")
+    assert packaged is not None
+    own = packaged.model_copy(update={"flags": (*packaged.flags, KnownFlag(flag="--patched-in", takes="none"))})
+    (tmp_path / "vllm-0.33.0.json").write_text(to_text(own), encoding="utf-8")
+    check_flags((("--patched-in",),), "0.33.0", None, tmp_path)
+
+
+def test_kept_answers_that_cannot_be_read_are_as_good_as_none(tmp_path: Path) -> None:
+    (tmp_path / "vllm-0.33.0.json").write_text("{", encoding="utf-8")
+    check_flags((("--enable-lora",),), "0.33.0", None, tmp_path)
+
+
+def test_the_file_of_answers_reads_back_as_it_was_written() -> None:
+    facts = packaged_facts("0.32.0")
+    assert facts is not None
+    assert VllmFacts.model_validate_json(to_text(facts)) == facts
 
 
 @given(st.sampled_from(sorted(getattr(packaged_facts("0.33.0"), "by_name", {}))))

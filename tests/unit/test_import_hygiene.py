@@ -22,6 +22,8 @@ CORE = (
     "wizard.sizing.compute",
     "wizard.smoke_run",
     "wizard.steps",
+    "wizard.verify.compare",
+    "wizard.verify.readers",
     "wizard.views",
     "wizard.writing",
 )

@@ -4,12 +4,13 @@ from typing import Any
 
 import pytest
 
+from tests.unit.document_selections import full
 from tests.unit.selections import FACTS, good_answers
 from wizard.advice.filling import fill_options
 from wizard.advice.options import STANDARD_GATES, gates_of, rejection_of
 from wizard.advice.situation import situation_of
 from wizard.answers import EngineOption
-from wizard.option_list import choices
+from wizard.option_list import about_criteria, choices
 from wizard.weighing import flips, near_tie
 
 
@@ -135,3 +136,12 @@ def test_a_flip_names_the_weight_the_move_and_who_is_then_first() -> None:
         ("x", -10, "b"),
         ("y", 10, "b"),
     )
+
+
+def test_the_criteria_say_their_sum_the_scores_and_whether_the_order_holds() -> None:
+    assert about_criteria(full())[4:8] == [
+        "Weights so far: 100 of 100",
+        "vLLM: 4.50",
+        "SGLang: 3.70",
+        "",
+    ]

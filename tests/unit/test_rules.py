@@ -15,9 +15,12 @@ from tests.unit.selections import (
     point,
     smoke,
 )
+from wizard.catalogue import strategies
 from wizard.finding import Finding
+from wizard.launch import switch_of
 from wizard.questions import questions
 from wizard.rules import RULES, Rule, check, explain, sizing
+from wizard.trace import realised
 
 _E = "budget.engine.items"
 _R = "budget.runtime.items"
@@ -210,3 +213,29 @@ def test_no_two_rules_have_one_id() -> None:
 def test_each_rule_says_its_source_and_what_to_do(rule: Rule) -> None:
     assert rule.source
     assert rule.remedy.endswith(".")
+
+
+def test_the_catalogues_name_of_a_gpu_is_the_name_that_nvml_gives() -> None:
+    named: dict[str, Any] = {"runtime.hardware.gpu": "H100 SXM5 80GB"}
+    assert _findings(**named) == []
+
+
+_SWITCHED = [
+    (name, decision) for name, row in strategies().items() if "vllm" in row.switches for decision in ("adopt", "reject")
+]
+
+
+@pytest.mark.parametrize(("strategy", "decision"), _SWITCHED, ids=[f"{s}-{d}" for s, d in _SWITCHED])
+def test_section_2_does_what_section_1_decides_or_a_finding_blocks(strategy: str, decision: str) -> None:
+    decided: dict[str, Any] = {f"engine.strategies.{strategy}": {"decision": decision, "reason": "x"}}
+    selection = good_selection(smoke=None, **decided)
+    facts = selection.models[0]
+    in_force = realised(strategy, selection.launch, facts).in_force
+    said = {f.rule for f in check(selection) if f.severity == "block"}
+    wanted, rule = (True, "C7") if decision == "adopt" else (False, "C8")
+    assert in_force is wanted or rule in said or _is_left_to_the_runtime(strategy)
+
+
+def _is_left_to_the_runtime(strategy: str) -> bool:
+    switch = switch_of(strategy, "vllm")
+    return switch is not None and switch.default == "auto"

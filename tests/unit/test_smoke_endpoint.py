@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -31,10 +32,12 @@ class Endpoint:
     def __init__(self) -> None:
         self.answers: dict[str, tuple[int, str]] = {"/v1/models": (200, MODELS), "/v1/completions": (200, STREAM)}
         self.sent: list[Any] = []
+        self.keys: set[str | None] = set()
         endpoint = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
+                endpoint.keys.add(self.headers["Authorization"])
                 status, body = endpoint.answers.get(self.path, (404, "{}"))
                 self.send_response(status)
                 self.end_headers()
@@ -51,15 +54,24 @@ class Endpoint:
         self.client = Client(f"http://127.0.0.1:{self.server.server_port}")
 
 
-@pytest.fixture
-def endpoint() -> Iterator[Endpoint]:
+@contextmanager
+def serving() -> Iterator[Endpoint]:
+    """An endpoint that answers as long as the block lasts."""
     made = Endpoint()
     thread = threading.Thread(target=made.server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
-    yield made
-    made.server.shutdown()
-    thread.join()
-    made.server.server_close()
+    try:
+        yield made
+    finally:
+        made.server.shutdown()
+        thread.join()
+        made.server.server_close()
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    with serving() as made:
+        yield made
 
 
 def test_the_first_model_is_taken(endpoint: Endpoint) -> None:

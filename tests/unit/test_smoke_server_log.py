@@ -1,7 +1,16 @@
+import sys
+import time
 from pathlib import Path
 
+import pytest
+
+from probes.smoke import server as server_module
+from probes.smoke.children import Children
 from probes.smoke.evidence import bounded_log
-from probes.smoke.server import LogTail, PhaseClock
+from probes.smoke.plan import ModelFacts, SmokeRequest, VllmTool, Workload
+from probes.smoke.planning import make_plan
+from probes.smoke.server import LogTail, PhaseClock, Server, ServerFailed
+from probes.smoke.stopping import Stopper
 
 
 def test_only_whole_lines_are_read(tmp_path: Path) -> None:
@@ -78,3 +87,29 @@ def test_evidence_of_a_flooded_log_says_what_is_left_out(tmp_path: Path) -> None
     path.write_text("begin " + "x" * 1000 + " end")
     kept = bounded_log(path, most_bytes=20)
     assert (kept[:5], kept[-3:], "990 bytes of this log are left out" in kept) == ("begin", "end", True)
+
+
+def test_a_silent_start_is_told_once_with_its_phase_and_its_last_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_module, "STALL_S", 0.3)
+    script = "import time\nprint('INFO 11-30 22:30:13 [x.py:1] Starting to load model m', flush=True)\ntime.sleep(60)"
+    request = SmokeRequest(
+        mode="tiny",
+        workload=Workload(concurrency=1, input_tokens=9, output_tokens=1),
+        out_dir=tmp_path / "out",
+        state_dir=tmp_path / "state",
+    )
+    tool = VllmTool(executable=(sys.executable,), interpreter=Path(sys.executable), version="0", build="cpu")
+    facts = ModelFacts(folder=None, has_tokenizer=False, weights_bytes=None, is_local=True)
+    plan = make_plan(request, tool, facts, 9)  # nothing answers on the discard port
+    told: list[str] = []
+    with Children(tmp_path / "state") as children:
+        server = Server(children, plan, (sys.executable, "-c", script), children.folder / "server.log")
+        server.start()
+        with pytest.raises(ServerFailed, match="time limit"):
+            server.wait_ready(Stopper(), time.monotonic() + 3, lambda _line: None, lambda _name, _s: None, told.append)
+    assert [sentence.split("; ")[1] for sentence in told] == [
+        "its processes hardly compute. Last line: Starting to load model m"
+    ]
+    assert "in the phase weights" in told[0]

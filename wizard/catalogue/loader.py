@@ -125,6 +125,16 @@ def gpus() -> tuple[GpuRow, ...]:
     return _rows(GpuRow, "gpus.toml", "gpus")
 
 
+def gpus_named(name: str | None) -> tuple[GpuRow, ...]:
+    """Return the rows that bear a name, case aside: the whole one that NVML reports, or the catalogue's own."""
+    text = " ".join((name or "").partition(" MIG ")[0].split()).casefold()
+    return tuple(
+        row
+        for row in gpus()
+        if text and (re.fullmatch(row.nvml_name, text, re.IGNORECASE) or row.name.casefold() == text)
+    )
+
+
 def gpu_row(nvml_name: str | None, memory_total_bytes: int | None = None) -> GpuRow | None:
     """Find a GPU by the whole name that NVML reports (of a MIG slice, its GPU); None if it is not here.
 

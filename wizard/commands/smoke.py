@@ -69,6 +69,7 @@ def options(arguments: argparse.Namespace, **more: Any) -> SmokeOptions:
         allow_download=arguments.allow_download,
         search=arguments.search,
         resume=arguments.resume_smoke,
+        prompts=arguments.prompts,
         time_limit_s=arguments.time_limit,
         **more,
     )

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from probes.machine import Machine
 from probes.recorded import without_home
 from probes.smoke.result import SmokeResult
+from wizard.artefacts import artefacts
 from wizard.catalogue import engine_id, engines, model_facts, strategies
 from wizard.document import formats
 from wizard.errors import UsageError
@@ -34,6 +35,12 @@ _SMOKE_FILES: tuple[tuple[str, str, str], ...] = (
     (r"load-[\w.-]+\.log", "Log of the load tool", "CMD-3"),
 )
 MACHINE, CATALOGUE = "machine.json", "catalogue.json"
+_ARTEFACTS = {
+    "launch.sh": "Start of the runtime, shell",
+    "compose.yaml": "Start of the runtime, Compose",
+    "kubernetes.yaml": "Start of the runtime, Kubernetes",
+    "alerts.yaml": "Alert rules, Prometheus",
+}
 
 
 class Evidence(NamedTuple):
@@ -52,11 +59,11 @@ class _Made(NamedTuple):
 
 
 def collect(selection: Selection, answers: Mapping[str, str], folder: Path | None = None) -> Evidence:
-    """Return the evidence of a selection: machine, answers, the files of its smoke in `folder`, and the catalogue.
+    """Return the evidence of a selection: machine, answers, smoke, catalogue and launch artefacts.
 
-    `answers` are the texts of the answers files by their names. A machine that will be bought is in no file: its
-    figures are the catalogue's. A file of the smoke that is not there is left out: its row would name a hash of
-    nothing. Raises `UsageError` if one cannot be read.
+    The files of the smoke lie in `folder`, `answers` are the texts of the answers files by their names. A machine that
+    will be bought is in no file: its figures are the catalogue's. A file of the smoke that is not there is left out:
+    its row would name a hash of nothing. Raises `UsageError` if one cannot be read.
     """
     day = selection.prepared_on.isoformat()
     made = []
@@ -67,6 +74,7 @@ def collect(selection: Selection, answers: Mapping[str, str], folder: Path | Non
     if folder is not None and selection.smoke is not None:
         made += _smoke_files(folder, selection.smoke)
     made.append(_Made("Catalogue extract", CATALOGUE, catalogue_extract(selection), day, "CMD-4"))
+    made += [_Made(_ARTEFACTS[name], name, data, day, "CMD-4") for name, data in artefacts(selection).items()]
     rows = tuple(
         EvidenceFile(
             id=f"EV-{position}",

@@ -3,7 +3,7 @@
 from wizard.catalogue import engines, strategies
 from wizard.finding import Finding, Severity
 from wizard.launch import EXTRA_FLAGS, answer_at, switch_of
-from wizard.proof import carried_model, is_planned, probed_machine, same_name, usable_gpus
+from wizard.proof import carried_model, is_planned, probed_machine, same_gpu, usable_gpus
 from wizard.rules.rule import Rule, finding, listed, number
 from wizard.selection import Selection
 from wizard.trace import Realised, realised
@@ -199,7 +199,7 @@ def proposed_hardware_was_probed(selection: Selection) -> list[Finding]:
         return []
     planned = selection.machine if selection.machine is not None and selection.machine.planned else None
     other = (
-        sorted({g.name.value for g in planned.gpus if g.name.value and not same_name(g.name.value, proposed)})
+        sorted({g.name.value for g in planned.gpus if g.name.value and not same_gpu(g.name.value, proposed)})
         if planned
         else []
     )
@@ -219,7 +219,7 @@ def proposed_hardware_was_probed(selection: Selection) -> list[Finding]:
     names = sorted({gpu.name.value for gpu in usable_gpus(machine) if gpu.name.value is not None})
     if not names and (selection.smoke is None or usable_gpus(machine)):
         return []  # C4 says that there are too few; a name that cannot be read is unknown
-    if names and all(same_name(name, proposed) for name in names):
+    if names and all(same_gpu(name, proposed) for name in names):
         return []
     message = (
         f"{proposed} is proposed, the probed machine has {listed(names) if names else 'no usable GPU'}: "

@@ -10,12 +10,10 @@ from wizard.answers.governance import Assumption, OpenQuestion, Risk
 from wizard.finding import Finding
 from wizard.proof import carried_model
 from wizard.rules.governance import chosen_option
-from wizard.rules.rule import Rule, counted, finding, listed, number, shortened
+from wizard.rules.rule import Rule, counted, finding, listed, shortened
 from wizard.selection import Selection
-from wizard.weighing import SHIFT, first_place_stable, score
+from wizard.weighing import SHIFT, TIE_PERCENT, first_place_stable, near_tie, score
 
-#: A lead of less than this share of the first score is a tie.
-_TIE = Decimal("0.05")
 _GREATEST_WEIGHT = 40
 #: NVML gives GeForce and TITAN cards names that begin so.
 _CONSUMER = re.compile(r"(?:NVIDIA )?(?:GeForce|TITAN)\b", re.IGNORECASE)
@@ -85,13 +83,12 @@ def _places(weights: dict[str, int], scores: dict[str, dict[str, int]], chosen: 
     """A chosen option that is not first, or first by a hair, or only with these very weights."""
     totals = {name: score(weights, given) or Decimal(0) for name, given in scores.items()}
     best = max(totals, key=lambda name: (totals[name], name == chosen))
-    second = max((total for name, total in totals.items() if name != best), default=Decimal(0))
     if best != chosen:
         message = f"{chosen} is chosen with {totals[chosen]} points, {best} has {totals[best]}."
         remedy = "Choose the first, or name the driver that the criteria leave out."
         return [finding("G4", "warn", message, "engine.chosen", remedy)]
-    if totals[best] - second < _TIE * totals[best]:
-        message = f"{chosen} leads by less than {number(float(_TIE * 100))} % of its points, which is a tie."
+    if near_tie(weights, scores) is not None:
+        message = f"{chosen} leads by less than {TIE_PERCENT} % of its points, which is a tie."
         remedy = "Say what decides between the two, or find a criterion that tells them apart."
         return [finding("G4", "warn", message, "engine.criteria", remedy)]
     if first_place_stable(weights, scores) is False:

@@ -10,12 +10,11 @@ from typing import NamedTuple
 
 from probes.machine import Gpu, Machine
 from wizard.advice.needs import native_capability
-from wizard.catalogue import GpuRow, engine_id, engines, gpus
+from wizard.catalogue import GpuRow, engine_id, engines, gpus, gpus_named
 from wizard.catalogue.vllm import packaged_facts, packaged_versions, release_of
 from wizard.finding import Finding, Severity
 from wizard.fit import CUDA_DRIVERS, branch_in, cuda_major
-from wizard.proof import carried_model, same_name, usable_gpus
-from wizard.rules.prices import rows_named
+from wizard.proof import carried_model, same_gpu, usable_gpus
 from wizard.rules.rule import Rule, counted, finding, listed, number
 from wizard.selection import Selection
 
@@ -55,8 +54,8 @@ def proposed_gpu(selection: Selection) -> ProposedGpu | None:
         return None
     probed: tuple[Gpu, ...] = ()
     if machine is not None and not machine.planned:
-        probed = tuple(g for g in usable_gpus(machine) if g.name.value is not None and same_name(g.name.value, name))
-    rows = rows_named(name)
+        probed = tuple(g for g in usable_gpus(machine) if g.name.value is not None and same_gpu(g.name.value, name))
+    rows = gpus_named(name)
     row = rows[0] if len({row.compute_capability for row in rows}) == 1 else None
     return ProposedGpu(name, probed, machine if probed else None, row)
 
@@ -125,6 +124,8 @@ def format_is_native(selection: Selection) -> list[Finding]:
     native = native_capability(method)
     if gpu is None or gpu.capability is None or native is None or _order(gpu.capability) >= _order(native):
         return []
+    if any(_order(gpu.capability) < _order(need) for need, _, _ in _least(selection)):
+        return []  # it does not run at all, which C1 says
     message = (
         f"{gpu.name} (compute capability {gpu.capability}) stores {method} and executes weight-only; "
         f"it computes in that format from {native} on."
@@ -217,7 +218,7 @@ def gpu_is_known(selection: Selection) -> list[Finding]:
     """C24: the catalogue knows the proposed GPU, so that memory, rates and formats can be looked up."""
     # NVML gives the full name; the form factors of one chip are different products.
     gpu = proposed_gpu(selection)
-    if gpu is None or rows_named(gpu.name):
+    if gpu is None or gpus_named(gpu.name):
         return []
     names = {row.name.casefold(): row.name for row in gpus()}
     names |= {row.nvml_name.casefold(): row.nvml_name for row in gpus() if re.fullmatch(r"[\w -]+", row.nvml_name)}

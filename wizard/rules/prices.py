@@ -4,7 +4,7 @@ import re
 
 from wizard.answers import Item
 from wizard.answers.budget import Line
-from wizard.catalogue import GpuRow, gpus
+from wizard.catalogue import gpus, gpus_named
 from wizard.finding import Finding
 from wizard.rules.budget import every_item, is_priced, needed_items
 from wizard.rules.rule import Rule, finding, listed
@@ -139,7 +139,7 @@ def price_is_for_this_hardware(selection: Selection) -> list[Finding]:
     """B15: a price of GPU capacity is for the proposed chip and its form factor."""
     # NVIDIA data sheets: an H100 is sold as SXM, PCIe and NVL, which differ in memory, links and price.
     proposed = selection.answers.runtime.hardware.gpu
-    rows = rows_named(proposed)
+    rows = gpus_named(proposed)
     if proposed is None or not rows:
         return []
     own = " ".join([proposed, *(row.name for row in rows)])
@@ -162,14 +162,6 @@ def price_is_for_this_hardware(selection: Selection) -> list[Finding]:
                 found.append(finding("B15", "warn", message, f"{key}.{field}", remedy))
                 break
     return found
-
-
-def rows_named(name: str | None) -> list[GpuRow]:
-    """The rows of the catalogue that bear a name: the one that NVML reports, or the catalogue's own."""
-    text = (name or "").partition(" MIG ")[0].strip()
-    return [
-        row for row in gpus() if text and (re.fullmatch(row.nvml_name, text) or row.name.casefold() == text.casefold())
-    ]
 
 
 def _forms(text: str) -> set[str]:

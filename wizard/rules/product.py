@@ -88,11 +88,12 @@ def product_carries_the_engine(selection: Selection) -> list[Finding]:
         remedy = "Buy the engine that was decided on, or decide on the one that is bought."
         return [finding("C26", "block", message, "runtime.product", remedy)]
     inner, version = answers.runtime.inner_engine, answers.runtime.inner_version
-    asked = (("inner_engine", "engine", inner), ("inner_version", "version of the engine", version))
+    asked = (("inner_engine", "the engine inside", inner), ("inner_version", "the engine's version", version))
     missing = [(f"runtime.{key}", word) for key, word, value in asked if value is None]
     if missing:
-        words = listed([word for _, word in missing])
-        message = f"{product.name} is {_a(product.role)}, and the {words} inside is not named."
+        words = " nor ".join(word for _, word in missing)
+        no = "neither " if len(missing) > 1 else "not "
+        message = f"{product.name} is {_a(product.role)} whose name tells {no}{words}, and nothing else does."
         remedy = f"Name the engine inside ({_any(product.inner)}) and its version."
         return [finding("C26", "block", message, missing[0][0], remedy)]
     carried = engine_id(inner)

@@ -78,8 +78,12 @@ def run_was_steady(selection: Selection) -> list[Finding]:
     found, severity = [], _severity(selection)
     for point in asked_points(selection):
         wrong = [] if point.warmups else ["there was no warm-up"]
-        if not point.steady:
+        if point.warmups is None:
+            wrong = ["it is not known whether there was a warm-up"]
+        if point.steady is False:
             wrong.append("the second half of the run differs from the first by more than a fifth")
+        elif point.steady is None:
+            wrong.append("it is not known whether the run was steady")
         if wrong:
             message = f"At {_state(point)} {listed(wrong)}."
             remedy = "Measure again, longer or on a quiet machine."
@@ -130,7 +134,8 @@ def run_is_recent(selection: Selection) -> list[Finding]:
         message = f"Version {measured} was measured, {proposed} is proposed."
         remedy = "Measure the version that is proposed: releases change defaults and kernels."
         found.append(finding("M8", _severity(selection), message, "runtime.version", remedy))
-    age = (selection.prepared_on - _day(smoke.ended_at)).days
+    ended = _day(smoke.ended_at)
+    age = (selection.prepared_on - ended).days if ended else 0
     if age > _STALE_DAYS:
         message = f"The run is {counted(age, 'day')} old."
         found.append(finding("M8", _severity(selection), message, _RUN, "Measure again before the review."))
@@ -141,8 +146,11 @@ def _release(version: str) -> str:
     return version.strip().casefold().removeprefix("v").partition("+")[0]
 
 
-def _day(stamp: str) -> datetime.date:
-    return datetime.datetime.fromisoformat(stamp).date()
+def _day(stamp: str) -> datetime.date | None:
+    try:
+        return datetime.datetime.fromisoformat(stamp).date()
+    except ValueError:
+        return None  # an imported result may hold any text
 
 
 def figures_agree(selection: Selection) -> list[Finding]:

@@ -16,7 +16,7 @@ _CONTROL = re.compile(
     re.IGNORECASE,
 )
 _NONE = re.compile(
-    r"\s*(?:none|no|nothing|n/?a|not yet|-|open|unprotected|tbd|to be decided|not (?:yet )?decided)\s*[.]?\s*",
+    r"(?:none|no|nothing|n/?a|not yet|-|open|unprotected|tbd|to be decided|not (?:yet )?decided)[.]?",
     re.IGNORECASE,
 )
 _EVERYWHERE = re.compile(
@@ -45,7 +45,9 @@ def endpoint_is_guarded(selection: Selection) -> list[Finding]:
     exposed = _exposed(selection)
     if exposed is None:
         return []
-    guards = [text for text in (given, existing.gateway, existing.identity) if text and not _NONE.fullmatch(text)]
+    guards = [
+        text for text in (given, existing.gateway, existing.identity) if text and not _NONE.fullmatch(text.strip())
+    ]
     if guards:
         return []
     message = f"The runtime listens on {exposed}, and nothing is said of what stands before it."
@@ -94,7 +96,11 @@ def weights_are_safe_to_load(selection: Selection) -> list[Finding]:
 
 def _is_pinned(revision: str | None) -> bool:
     """Whether a revision is a commit or a tag with a digit; main and master move, a remark is none."""
-    return revision is not None and re.fullmatch(r"[\w./-]*\d[\w./-]*", revision) is not None
+    return (
+        revision is not None
+        and re.fullmatch(r"[\w./-]+", revision) is not None
+        and any(char.isdigit() for char in revision)
+    )
 
 
 def nothing_leaves_unasked(selection: Selection) -> list[Finding]:
@@ -121,7 +127,7 @@ def tenants_do_not_share_a_cache(selection: Selection) -> list[Finding]:
     # vLLM 0.33.0 docs/usage/security.md: sharing options "are not an isolation boundary"; a hit can be felt,
     # which tells that a text was seen. Requests may carry a cache_salt.
     tenants = selection.answers.runtime.security.tenants
-    if tenants is None or _NONE.fullmatch(tenants) or (_ONE.match(tenants) and not _MANY.search(tenants)):
+    if tenants is None or _NONE.fullmatch(tenants.strip()) or (_ONE.match(tenants) and not _MANY.search(tenants)):
         return []
     strategy = selection.answers.engine.strategies.get("prefix_caching")
     if realised("prefix_caching", selection.launch).in_force is not True:

@@ -4,11 +4,15 @@ import json
 import re
 from collections.abc import Iterator
 
+from wizard.advice.needs import prerequisite
+from wizard.advice.situation import situation_of
 from wizard.answers.engine import StrategyAnswer
 from wizard.catalogue import engines, pairs, strategies
+from wizard.catalogue.rows import NeedKind
 from wizard.finding import Finding, Severity
 from wizard.launch import EXTRA_FLAGS
 from wizard.proof import carried_model
+from wizard.rules.hardware import proposed_gpu
 from wizard.rules.rule import Rule, counted, finding, number
 from wizard.selection import Selection
 from wizard.trace import realised
@@ -16,9 +20,11 @@ from wizard.trace import realised
 _DRAFTLESS = ("ngram", "ngram_gpu", "suffix", "mtp")
 #: The dynamic setting of vLLM's own example speculates less from here on (0.33.0 docs/features/speculative_decoding).
 _MANY_CALLS = 64
+#: vLLM 0.33.0 engine/arg_utils.py: 1,024 calls on GPUs from 70 GiB on, 256 on others, unless --max-num-seqs says more.
+_GREATEST_DEFAULT = 1024
 _ROUTER = re.compile(r"router|proxy|gateway|dynamo|llm-d|load balancer", re.IGNORECASE)
 _FABRIC = re.compile(r"rdma|infiniband|roce|nvlink|nvl\d|efa\b|ucx|fabric", re.IGNORECASE)
-_DIRECTION = re.compile(r"(?:low|small|less|high|great|larg|big)\w*\s.*|\b0\b.*", re.IGNORECASE)
+_DIRECTION = re.compile(r"\b(?:low|small|less|high|great|larg|big)\w*\s|\b0\b", re.IGNORECASE)
 _SCALES = re.compile(r"\bscales?\b|calibrat", re.IGNORECASE)
 _FOUR_BITS = re.compile(r"fp4|4bit|int4|_4", re.IGNORECASE)
 
@@ -177,10 +183,13 @@ def runtime_takes_the_calls(selection: Selection) -> list[Finding]:
         return []
     found = []
     ranks = runtime.layout.data_parallel or 1
-    seats = settings.max_num_seqs * ranks * replicas if settings.max_num_seqs else None
+    each = settings.max_num_seqs or (_GREATEST_DEFAULT if selection.launch.runtime == "vllm" else None)
+    seats = each * ranks * replicas if each else None
     if seats is not None and seats < calls:
+        chosen = "" if settings.max_num_seqs else " by default"
         message = (
-            f"{number(calls)} calls are in flight at peak, and the greatest batch of all replicas is {number(seats)}."
+            f"{number(calls)} calls are in flight at peak, and the greatest batch of all replicas is "
+            f"{number(seats)}{chosen}."
         )
         remedy = f"Set the greatest batch to at least {number(-(-calls // (ranks * replicas)))}, or ask for less."
         found.append(finding("C25", "warn", message, "runtime.settings.max_num_seqs", remedy))
@@ -194,6 +203,41 @@ def runtime_takes_the_calls(selection: Selection) -> list[Finding]:
         remedy = f"Admit at least {number(-(-calls // replicas))} calls, or add replicas."
         found.append(finding("C25", "block", message, "runtime.settings.max_num_queued_reqs", remedy))
     return found
+
+
+def needs_are_met(selection: Selection) -> list[Finding]:
+    """C27: what an adopted strategy needs of model, machine and layout is there, as far as it is known."""
+    # The needs stand in the catalogue of strategies; those that another rule speaks of are left to it.
+    carried = carried_model(selection)
+    situation = situation_of(
+        selection.answers, carried[2] if carried else None, selection.machine, command=selection.launch
+    )
+    gpu = proposed_gpu(selection)
+    found = []
+    for identifier, _ in _adopted(selection):
+        row = strategies()[identifier]
+        if identifier == "disaggregated_pd":
+            continue  # C16
+        for need in row.needs:
+            held = prerequisite(need, situation)
+            if need.kind not in _C27_PLACES or held.met != "no":
+                continue
+            rests_on_catalogue = need.kind == "compute_capability" and not (gpu is not None and gpu.was_read)
+            where = _C27_PLACES[need.kind] or f"engine.strategies.{identifier}.decision"
+            message = f"{row.name} is adopted and needs {held.what}; {held.fact}."
+            remedy = "Defer the strategy, or change what it needs."
+            found.append(finding("C27", "note" if rests_on_catalogue else "warn", message, where, remedy))
+    return found
+
+
+#: The needs that this rule speaks of, with the question that decides each; None is the strategy's own.
+_C27_PLACES: dict[NeedKind, str | None] = {
+    "compute_capability": "runtime.hardware.gpu",
+    "mixture_of_experts": None,
+    "mtp_layers": None,
+    "instances": "runtime.layout.replicas",
+    "host_memory": None,
+}
 
 
 RULES = (
@@ -236,6 +280,14 @@ RULES = (
         "vLLM 0.33.0, config/scheduler.py; SGLang 0.5.23, arg_groups/fields/schedule.py",
         priority_says_its_direction,
         "Write into the reason whether the smaller or the greater number is urgent.",
+    ),
+    Rule(
+        "C27",
+        "What an adopted strategy needs is there",
+        ("warn", "note"),
+        "the needs in the catalogue of strategies, each with its source",
+        needs_are_met,
+        "Defer the strategy, or change model, GPU or layout to what it needs.",
     ),
     Rule(
         "C25",

@@ -10,7 +10,7 @@ from wizard.selection import Selection
 #: A number of GPUs, or an amount of money, in running text.
 _GPU_COUNT = re.compile(r"\b\d+\s*(?:x|×)?\s*(?:NVIDIA\s+)?(?:GPUs?\b|[ABHL]\d{2,3}S?\b)", re.IGNORECASE)
 _PRICE = re.compile(
-    r"(?:\b(?:EUR|USD|GBP|CHF|JPY)|[€$£])\s*\d|\d[\d.,]*\s*(?:EUR|USD|GBP|CHF|JPY|€|\$|£|euros?\b|dollars?\b)"
+    r"(?:\b(?:EUR|USD|GBP|CHF|JPY)|[€$£])\s*\d|\b\d[\d.,]{0,20}\s*(?:EUR|USD|GBP|CHF|JPY|€|\$|£|euros?\b|dollars?\b)"
     r"|\bper\s+GPU[- ]hours?\b",
     re.IGNORECASE,
 )

@@ -45,6 +45,8 @@ TABLE: list[Row] = [
     ),
     ("requests failed on other hardware", {"smoke": smoke(point(failed=3), runtime=_CPU)}, ("M4", "note", _RUN)),
     ("no warm-up", {"smoke": smoke(point(warmups=0))}, ("M5", "warn", _RUN)),
+    ("no word of a warm-up", {"smoke": smoke(point(warmups=None))}, ("M5", "warn", _RUN)),
+    ("no word of steadiness", {"smoke": smoke(point(steady=None))}, ("M5", "warn", _RUN)),
     ("not steady", {"smoke": smoke(point(steady=False))}, ("M5", "warn", _RUN)),
     ("not steady on other hardware", {"smoke": smoke(point(steady=False), runtime=_CPU)}, ("M5", "note", _RUN)),
     (

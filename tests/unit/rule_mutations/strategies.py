@@ -1,8 +1,9 @@
-"""Mutations of the rules on adopted strategies: C9, C16 to C19, C25 and B18."""
+"""Mutations of the rules on adopted strategies: C9, C16 to C19, C25, C27 and B18."""
 
 from typing import Any
 
 from tests.unit.rule_mutations.row import A, E, R, Row
+from tests.unit.selections import FACTS
 
 _ADOPT = {"decision": "adopt", "reason": "x"}
 _EXTRA = "runtime.settings.extra_flags"
@@ -16,7 +17,8 @@ TABLE: list[Row] = [
     (
         "a pair that the code refuses",
         {f"{A}.comm_compute_overlap": _ADOPT, f"{A}.multi_lora": _ADOPT, "smoke": None,
-         _EXTRA: ["--enable-lora", "--enable-dbo"]},
+         _EXTRA: ["--enable-lora", "--enable-dbo"],
+         "facts": FACTS.model_copy(update={"is_moe": True, "experts": 8, "experts_per_token": 2})},
         ("C9", "block", f"{A}.multi_lora.decision"),
     ),
     (
@@ -78,6 +80,29 @@ TABLE: list[Row] = [
         "fewer calls admitted than in flight",
         {"runtime.settings.max_num_queued_reqs": 16, "smoke": None},
         ("C25", "block", "runtime.settings.max_num_queued_reqs"),
+    ),
+    (
+        "more calls than the greatest default batch",
+        {"runtime.workload.concurrency": 2000, "runtime.settings.max_num_queued_reqs": 4000, "smoke": None},
+        ("C25", "warn", "runtime.settings.max_num_seqs"),
+    ),
+    (
+        "experts apart in a dense model",
+        {f"{A}.expert_parallel": _ADOPT, "smoke": None},
+        ("C27", "warn", f"{A}.expert_parallel.decision"),
+    ),
+    (
+        "a router for one instance",
+        {f"{A}.cache_aware_routing": _ADOPT, "smoke": None,
+         _EXTRA: ["--kv-events-config '{\"enable_kv_cache_events\": true}'"]},
+        ("C27", "warn", "runtime.layout.replicas"),
+    ),
+    (
+        "repeatable answers on an old GPU, to be bought",
+        {f"{A}.deterministic": _ADOPT, "smoke": None, "machine": None, "runtime.hardware.gpu": "Tesla T4",
+         "runtime.layout.tensor_parallel": 1, f"{A}.tensor_parallel": ..., "runtime.hardware.gpus_per_replica": 1,
+         "facts": FACTS.model_copy(update={"quantization": "awq"}), f"{E}[0].quantity": 2, f"{R}[0].quantity": 8760},
+        ("C27", "note", "runtime.hardware.gpu"),
     ),
     (
         "a cache in host memory that nobody pays for",

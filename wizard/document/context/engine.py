@@ -1,6 +1,6 @@
 """Section 1, the engine decision, without prices of GPUs, GPU counts and measured latencies."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from wizard.advice.of_selection import situation_in
 from wizard.advice.options import Gate, gates_of
@@ -10,7 +10,7 @@ from wizard.document.context import strategies
 from wizard.document.context.common import Context, answer, facts, ids, said, sources
 from wizard.document.markdown import NOT_GIVEN, Table
 from wizard.selection import Selection
-from wizard.weighing import SHIFT, TIE_PERCENT, first_place_stable, flips, near_tie, score
+from wizard.weighing import robustness, score
 
 #: The most options of one table: seven columns less the first and the last two.
 _OPTIONS_A_TABLE = 4
@@ -152,7 +152,7 @@ def _scores(selection: Selection) -> list[Table]:
                 "Weighted score, derived F-12",
                 formats.number(sum(weights.values())) if complete else NOT_GIVEN,
                 *(NOT_GIVEN if total is None else formats.number(total) for total in sums),
-                _robustness(complete, scored),
+                robustness(complete, scored),
             )
         )
         tables.append(Table(("Criterion", "Weight", *_option_names(group), "Evidence"), tuple(rows)))
@@ -166,19 +166,6 @@ def _unscored(selection: Selection) -> list[str]:
         for option in selection.answers.engine.options
         if "fail" in option.gates.values() or not option.scores
     ]
-
-
-def _robustness(weights: Mapping[str, int], scored: Mapping[str, Mapping[str, int]]) -> str:
-    """Whether the order rests on one weight, and whether first and second are as good as equal."""
-    stable = first_place_stable(weights, scored) if weights else None
-    if stable is None:
-        return "the order cannot be tested: fewer than two options have every score"
-    tie = near_tie(weights, scored)
-    words = f"; {tie[0]} and {tie[1]} are less than {TIE_PERCENT} % apart, as good as equal" if tie else ""
-    if stable:
-        return f"the first place stays when one weight moves by {SHIFT} points{words}"
-    moves = ", ".join(f"{name} {points:+d}: {then}" for name, points, then in flips(weights, scored))
-    return f"the first place changes when one weight moves by {SHIFT} points ({moves}){words}"
 
 
 def _rejected(selection: Selection) -> list[tuple[str, str | None]]:

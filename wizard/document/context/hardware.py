@@ -11,7 +11,7 @@ from wizard.document.context.common import Context, machine_kind, said, source, 
 from wizard.document.markdown import NOT_GIVEN, Table
 from wizard.fit import branch_in, fit_rows
 from wizard.machine import confidence_of
-from wizard.proof import gpus_in_all, same_name, usable_gpus
+from wizard.proof import gpus_in_all, same_gpu, usable_gpus
 from wizard.selection import Selection
 
 #: Why a reading is absent, in words.
@@ -87,7 +87,7 @@ def _table(selection: Selection) -> Table:
     given = selection.answers.runtime
     proposed_name = given.hardware.gpu
     found_name = _each(gpus, lambda gpu: _read(gpu.name))
-    same = _SAME if proposed_name is not None and same_name(proposed_name, found_name) else NOT_GIVEN
+    same = _SAME if proposed_name is not None and same_gpu(proposed_name, found_name) else NOT_GIVEN
     each, in_all = given.hardware.gpus_per_replica, gpus_in_all(selection)
     rows = [
         ("GPU", found_name, formats.value(proposed_name), _difference(found_name, proposed_name)),
@@ -154,7 +154,7 @@ def _bandwidth(rate: float) -> str:
 def _difference(found: str, proposed: str | None) -> str:
     if proposed is None or found.startswith(NOT_GIVEN):
         return NOT_GIVEN
-    return "none" if same_name(proposed, found) else "another GPU"
+    return "none" if same_gpu(proposed, found) else "another GPU"
 
 
 def _more(found: int | None, proposed: int | None) -> str:
