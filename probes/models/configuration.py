@@ -12,6 +12,9 @@ NESTED = ("text_config", "llm_config", "language_config", "language_model_config
 LAYERS = ("num_hidden_layers", "n_layer", "num_layers", "n_layers")
 #: A count above this is no model's; the greatest published one (a context length) is a hundred times smaller.
 GREATEST = 10**9
+#: Each layer is looked at; the deepest published model has a few hundred.
+GREATEST_DEPTH = 10_000
+_DEPTHS = frozenset({*LAYERS, "depth", "num_nextn_predict_layers", "mtp_num_hidden_layers"})
 _MOST_BYTES = 32 * 1024 * 1024  # the greatest config.json of a public model is far below this
 _MOST_LEVELS = 8  # a multimodal model nests its language part once or twice
 
@@ -121,13 +124,17 @@ def count_in(source: str, part: dict[str, Any], names: tuple[str, ...], least: i
         value = part.get(name)
         if value is None or isinstance(value, list | dict):
             continue  # one value a layer: no single number states the fact
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= GREATEST:
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= _greatest(name):
             raise ProbeError(
                 f'{source} states "{name}": {json.dumps(value)[:40]}, which is no possible count.',
                 "Correct the file, or download it again.",
             )
         return value
     return None
+
+
+def _greatest(name: str) -> int:
+    return GREATEST_DEPTH if name in _DEPTHS else GREATEST
 
 
 def model_name(folder: Path) -> str:

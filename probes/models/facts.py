@@ -31,6 +31,7 @@ _POSITIONS = (
 )
 #: Kinds of scaling whose stated positions are the scaled ones already.
 _SCALED_ALREADY = ("llama3", "longrope", "mrope", "su", "default", "proportional")
+_GREATEST_FACTOR = 10_000
 _EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
 _MTP = ("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_layers")
 _EXPERTS_PER_TOKEN = (
@@ -125,6 +126,8 @@ def longest_request(configuration: ModelConfiguration) -> int | None:
     kind = scaling.get("rope_type", scaling.get("type", "default"))
     factor, original = scaling.get("factor"), scaling.get("original_max_position_embeddings")
     if kind in _SCALED_ALREADY or isinstance(factor, bool) or not isinstance(factor, int | float):
+        return limit
+    if not 0 < factor <= _GREATEST_FACTOR:  # JSON as Python reads it has NaN and Infinity too
         return limit
     if kind == "yarn" and isinstance(original, int):
         limit = original

@@ -195,3 +195,14 @@ def test_a_selection_with_its_sizing_is_read_again() -> None:
     selection = full()
     assert selection.sizing is not None
     assert Selection.model_validate_json(to_json(selection)).sizing == selection.sizing
+
+
+def test_more_layers_than_any_model_has() -> None:
+    with pytest.raises(ProbeError, match="no possible count"):
+        sized({**LLAMA, "num_hidden_layers": 1_000_000})
+
+
+@pytest.mark.parametrize("factor", [float("nan"), float("inf"), -4, 0, True, "4"])
+def test_a_scaling_that_is_none_scales_nothing(factor: object) -> None:
+    scaling = {"rope_type": "yarn", "factor": factor, "original_max_position_embeddings": 4096}
+    assert sized({**LLAMA, "rope_scaling": scaling}).context == 4096
