@@ -24,7 +24,8 @@ _REMEDY = "Give --vllm the interpreter of a working vLLM."
 
 
 class _Facts(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # Most of these are never made in a run; the validator is built for those that are.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class KnownFlag(_Facts):

@@ -1,6 +1,7 @@
 """Writing answers files: every question with its title and its reason, filled, blank, or only what is missing."""
 
 import datetime
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, get_args, get_origin
@@ -12,6 +13,8 @@ Tree = dict[str, Any]
 Wanted = Callable[[str], bool]
 
 _WIDTH = 100
+#: A text that needs no escape in TOML.
+_PLAIN = re.compile(r"[ !#-\[\]-~]*")
 
 
 def everything(_: str) -> bool:
@@ -148,6 +151,8 @@ def _toml(value: Any) -> str:
         return "{ " + ", ".join(f"{_key(key)} = {_toml(item)}" for key, item in value.items()) + " }"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_toml(item) for item in value) + "]"
-    import tomlkit  # only a file that is written needs it
+    if isinstance(value, str) and _PLAIN.fullmatch(value):
+        return f'"{value}"'
+    import tomlkit
 
     return str(tomlkit.item(value).as_string())

@@ -126,7 +126,11 @@ class WizardApp(Working):
         if isinstance(self.screen, ChoiceScreen) and self.screen.id == "quit":
             self.leave(self._code())
             return
-        written = f"{self.written} is written." if self.written else "No document is written yet; the session is kept."
+        earlier = self._session.target if self._session else ""
+        since = f"since {earlier}" if earlier else "yet"
+        written = (
+            f"{self.written} is written." if self.written else f"Nothing was written {since}; the session is kept."
+        )
         running = " The smoke is stopped and its GPUs are freed." if self.smoke.active else ""
         screen = ChoiceScreen("Leave selwiz?", ["Stay", "Leave"], text=f"{written}{running}")
         screen.id = "quit"
@@ -346,10 +350,12 @@ class WizardApp(Working):
         if not isinstance(screen, StepScreen):
             return
         if screen.is_row:
-            self.switch_screen(StepScreen(screen.step, screen.WHERE, more=not screen.more, is_row=True))
+            first = screen.focused_key or (screen.step.advanced[0] if not screen.more else None)
+            self.switch_screen(StepScreen(screen.step, screen.WHERE, more=not screen.more, first=first, is_row=True))
         else:
             self.more ^= {screen.step.name}
-            self.show_step(first=screen.focused_key)
+            opened = screen.step.name in self.more and screen.step.advanced
+            self.show_step(first=screen.focused_key or (screen.step.advanced[0] if opened else None))
 
     def ask_unknown(self, key: str) -> None:
         """Offer the ways out of a question."""

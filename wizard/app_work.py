@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual import work
-from textual.app import App
 from textual.timer import Timer
 
 from wizard.errors import SelwizError
 from wizard.messages import Checked, MachineRead, SmokeEnded, SmokePlanned, SmokeTold
+from wizard.ordered_keys import OrderedKeys
 from wizard.probing import Probing
 from wizard.smoke_run import SmokeRun, TellingObserver, apply_remedy
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 CHECK_AFTER_S = 0.4
 
 
-class Working(App[int]):
+class Working(OrderedKeys):
     """The workers of the app, each in a group of its own. Their results come back as messages."""
 
     _session: "Session | None"

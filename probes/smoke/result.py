@@ -20,7 +20,8 @@ Seen = Literal["in_force", "not_in_force", "not_visible"]
 class Frozen(BaseModel):
     """A value that cannot change and has no unknown keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # Most of these are never made in a run; the validator is built for those that are.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Runtime(Frozen):

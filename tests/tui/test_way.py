@@ -4,6 +4,8 @@ import datetime
 from pathlib import Path
 
 import pytest
+from textual import events
+from textual.pilot import Pilot
 
 from tests.tui.conftest import paste, settle, words
 from tests.unit.document_selections import full
@@ -348,3 +350,73 @@ async def test_an_earlier_selection_is_opened_as_its_next_version(tmp_path: Path
         await settle(pilot, lambda app: "Since v1.selection.json" in words(app))
         await pilot.press("d")
         await settle(pilot, lambda app: "budget.runtime.items[R1].unit_price: 3.05" in words(app))
+
+
+async def ahead(pilot: Pilot[int], keys: str) -> None:
+    """Type without waiting, as over a slow line: every key is there before the first one is handled."""
+    names = {"\n": "enter", "\x15": "ctrl+u"}
+    for char in keys:
+        pilot.app.post_message(events.Key(names.get(char, char), char))
+    await settle(pilot, lambda app: not app._keys and app._handing_on is not None and app._handing_on.done())  # type: ignore[attr-defined]
+
+
+async def on_workload(pilot: Pilot[int], app: WizardApp) -> None:
+    await settle(pilot, on_step)
+    app.go_to("runtime.workload.concurrency")
+    await settle(pilot, lambda app: getattr(app.focused, "key", "") == "runtime.workload.concurrency")
+
+
+async def test_what_is_typed_ahead_lands_in_the_fields_it_was_typed_for(new: WizardApp) -> None:
+    async with new.run_test(size=NARROW) as pilot:
+        await on_workload(pilot, new)
+        await ahead(pilot, "12\n5000\n300\n3500\n2000\n50\n")
+        keys = ("concurrency", "input_tokens", "output_tokens", "shared_prefix_tokens")
+        typed = [new.session.raw(f"runtime.workload.{key}") for key in keys]
+        typed += [new.session.raw(f"runtime.ceilings.{key}") for key in ("ttft_ms", "tpot_ms")]
+        assert typed == ["12", "5000", "300", "3500", "2000", "50"]
+
+
+async def test_a_value_replaced_in_one_burst_is_the_new_one(new: WizardApp) -> None:
+    async with new.run_test(size=NARROW) as pilot:
+        await on_workload(pilot, new)
+        new.answer("runtime.workload.concurrency", "4")
+        await ahead(pilot, "\x152\n")
+        assert new.session.raw("runtime.workload.concurrency") == "2"
+
+
+async def test_a_field_that_is_reached_again_is_replaced_by_what_is_typed(new: WizardApp) -> None:
+    async with new.run_test(size=NARROW) as pilot:
+        await on_workload(pilot, new)
+        await ahead(pilot, "12\n")
+        await pilot.press("up")
+        await ahead(pilot, "7\n")
+        assert new.session.raw("runtime.workload.concurrency") == "7"
+
+
+async def test_enter_on_the_last_field_of_a_row_goes_back_to_its_list(new: WizardApp) -> None:
+    async with new.run_test(size=NARROW) as pilot:
+        await settle(pilot, on_step)
+        new.row_action("governance.risks", "a", None)
+        await settle(pilot, lambda app: isinstance(app.screen, StepScreen) and app.screen.is_row)
+        await ahead(pilot, "prompts change\nOps\n\n\n\n\n")
+        assert not new.screen.is_row  # type: ignore[attr-defined]
+
+
+async def test_the_arrows_move_the_focus_where_the_form_is_taller_than_the_screen(new: WizardApp) -> None:
+    async with new.run_test(size=(80, 16)) as pilot:
+        await on_workload(pilot, new)
+        await pilot.press("f5")
+        await settle(pilot, lambda app: getattr(app.focused, "key", "") == "runtime.workload.concurrency")
+        for _ in range(6):
+            await pilot.press("down")
+        await settle(pilot, lambda app: getattr(app.focused, "key", "") != "runtime.workload.concurrency")
+        assert new.focused is not None
+        assert new.screen.find_widget(new.focused).visible_region.height == 1
+
+
+async def test_a_space_does_not_change_a_choice(new: WizardApp) -> None:
+    async with new.run_test(size=NARROW) as pilot:
+        await on_workload(pilot, new)
+        await pilot.press("up", "space")
+        await settle(pilot)
+        assert new.session.raw("runtime.workload.profile") == ""

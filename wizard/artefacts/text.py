@@ -24,7 +24,7 @@ def yaml_text(documents: Sequence[dict[str, Any]], comments: Iterable[str]) -> s
     """
     import yaml  # costs 15 ms, which only a written document has to pay
 
-    class Quoting(yaml.SafeDumper):
+    class Quoting(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]  # the one in C, where it is
         def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002  # the library calls it so
             return True
 

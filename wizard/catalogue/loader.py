@@ -125,6 +125,7 @@ def gpus() -> tuple[GpuRow, ...]:
     return _rows(GpuRow, "gpus.toml", "gpus")
 
 
+@functools.cache
 def gpus_named(name: str | None) -> tuple[GpuRow, ...]:
     """Return the rows that bear a name, case aside: the whole one that NVML reports, or the catalogue's own."""
     text = " ".join((name or "").partition(" MIG ")[0].split()).casefold()
@@ -135,6 +136,7 @@ def gpus_named(name: str | None) -> tuple[GpuRow, ...]:
     )
 
 
+@functools.cache
 def gpu_row(nvml_name: str | None, memory_total_bytes: int | None = None) -> GpuRow | None:
     """Find a GPU by the whole name that NVML reports (of a MIG slice, its GPU); None if it is not here.
 

@@ -35,7 +35,8 @@ Words = Annotated[str, Field(min_length=1)]
 
 
 class _Row(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # Most of these are never made in a run; the validator is built for those that are.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Flag(_Row):

@@ -49,7 +49,7 @@ class SmokeScreen(Page):
 
     def on_mount(self) -> None:
         """Look at what would be started, and keep the seconds going."""
-        if self.wizard.smoke.status == "none":
+        if self.wizard.smoke.status in ("none", "planned", "cannot"):  # the answers may have changed since
             self.wizard.plan_smoke()
         self.set_interval(1, self.tick)
         self.show()
@@ -96,7 +96,9 @@ class SmokeScreen(Page):
         """Say what a smoke is for."""
         self.wizard.explain(
             [
-                "The smoke starts the proposed runtime with exactly the flags of section 2 and measures it briefly.",
+                "The smoke starts the proposed runtime with the flags of section 2 and measures it briefly.",
+                "Where this machine cannot run the model, a stand-in of a few megabytes runs with those flags that",
+                "mean the same for any model: that shows that the chain works here, and no speed.",
                 "",
                 "It can refute a choice, not confirm one. Without it the document says that nothing was measured.",
                 "Nothing is downloaded. Only what is shown here is started, on this machine, and it ends by itself.",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 SIZED = ("hardware and layout", "workload and ceilings")
 SIZED_REFINED = "runtime product"
 PANE_WIDTH = 35
+MORE_HINT = "Enter or F5 shows more questions of this screen; F4 goes on without them. Letters do nothing here."
 
 
 class More(Widget, can_focus=True):
@@ -47,6 +48,15 @@ class More(Widget, can_focus=True):
         await self.screen.run_action("screen.more")
 
 
+class Form(VerticalScroll, inherit_bindings=False):
+    """The questions. The arrows move the focus, which scrolls it into view; they never scroll it out of sight."""
+
+    BINDINGS = [
+        Binding("pageup", "page_up", show=False),
+        Binding("pagedown", "page_down", show=False),
+    ]
+
+
 class StepScreen(Page):
     """One step, or one row of a list. `first` is the key whose field gets the focus."""
 
@@ -65,11 +75,11 @@ class StepScreen(Page):
         text-overflow: ellipsis; }
     StepScreen #hint { height: 3; padding: 0 1; color: $text-muted; }
     StepScreen #findings { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
-    StepScreen #beside { width: 38; }
+    StepScreen #beside { width: 38; display: none; }
     StepScreen #beside WhyPanel { height: 1fr; }
     StepScreen #sizing { height: auto; border-left: solid $panel-lighten-2; padding: 0 1; }
     StepScreen #sizing-line { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
-    StepScreen.-narrow #beside { display: none; }
+    StepScreen.-wide #beside { display: block; }
     StepScreen.-wide #hint, StepScreen.-wide #sizing-line { display: none; }
     """
 
@@ -87,7 +97,7 @@ class StepScreen(Page):
         session = self.wizard.session
         keys = [*self.step.basic, *(self.step.advanced if self.more else ())]
         with Horizontal(id="body"):
-            with VerticalScroll(id="form", can_focus=False):
+            with Form(id="form", can_focus=False):
                 for key in keys:
                     yield QuestionRow(session.place(key))
                 for rows in self.step.lists:
@@ -168,6 +178,11 @@ class StepScreen(Page):
         event.stop()
         self.wizard.answer(event.key, event.raw)
 
+    def on_question_row_done(self, event: QuestionRow.Done) -> None:
+        """Go on from a question that was answered."""
+        event.stop()
+        self.action_next_field()
+
     def on_question_row_focused(self, event: QuestionRow.Focused) -> None:
         """Show the reason of the question that has the focus."""
         event.stop()
@@ -175,8 +190,8 @@ class StepScreen(Page):
         self._tell()
 
     def on_descendant_focus(self) -> None:
-        """On a list the reason is that of the list."""
-        if isinstance(self.focused, RowsList):
+        """On a list the reason is that of the list, on the line of further questions what it does."""
+        if isinstance(self.focused, RowsList | More):
             self.focused_key = None
             self._tell()
 
@@ -190,8 +205,12 @@ class StepScreen(Page):
         self.wizard.row_action(event.rows_key, event.what, event.index)
 
     def action_next_field(self) -> None:
-        """Go to the next field."""
-        self.focus_next()
+        """Go to the next field; after the last one of a row back to its list, and never round to the first."""
+        following = self.focus_chain[self.focus_chain.index(self.focused) + 1 :] if self.focused else self.focus_chain
+        if following:
+            following[0].focus()
+        elif self.is_row:
+            self.action_next()
 
     def action_more(self) -> None:
         """Show or hide what refines."""
@@ -229,6 +248,8 @@ class StepScreen(Page):
             return why_lines(self.wizard.session.place(self.focused_key))
         if isinstance(self.focused, RowsList):
             return self.wizard.list_lines(self.focused.rows_key, self.focused.highlighted)
+        if isinstance(self.focused, More):
+            return [self.step.name, "", MORE_HINT]
         return [self.step.name]
 
     def _tell(self) -> None:

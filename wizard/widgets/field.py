@@ -26,9 +26,7 @@ class TextField(Input):
 
     def __init__(self, place: Place) -> None:
         # A blinking cursor is a stream of redraws over a slow line.
-        super().__init__(
-            value=printable(place.raw), placeholder=placeholder(place), compact=True, select_on_focus=False
-        )
+        super().__init__(value=printable(place.raw), placeholder=placeholder(place), compact=True)
         self.cursor_blink = False
         self.key = place.key
         self.shown = self.value
@@ -58,7 +56,7 @@ class ChoiceField(Widget, can_focus=True):
 
     BINDINGS = [
         Binding("left", "step(-1)", "previous", show=False),
-        Binding("right,space", "step(1)", "next", show=False),
+        Binding("right", "step(1)", "next", show=False),
         Binding("delete,backspace", "clear", "none", show=False),
         Binding("enter", "screen.next_field", "next field", show=False),
     ]
@@ -133,6 +131,9 @@ class QuestionRow(Vertical):
             super().__init__()
             self.key = key
 
+    class Done(Message):
+        """Enter was pressed, and the text can be used."""
+
     def __init__(self, place: Place) -> None:
         super().__init__()
         self.place = place
@@ -175,7 +176,7 @@ class QuestionRow(Vertical):
     def _go_on(self) -> None:
         # Who typed something that cannot be used corrects it here; the next keys must not land in another field.
         if self.place.problem is None and self.field.has_focus:
-            self.screen.focus_next()
+            self.post_message(self.Done())
 
     def on_input_blurred(self, event: Input.Blurred) -> None:
         """Leaving the field takes the text."""
