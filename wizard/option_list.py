@@ -13,8 +13,6 @@ from wizard.printable import printable
 from wizard.selection import Selection
 from wizard.weighing import robustness, score
 
-OPTIONS, CRITERIA = "engine.options", "engine.criteria"
-
 
 class Choice(NamedTuple):
     """One option that may be added; an empty name is one of the person's own."""

@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING
 
 from wizard.budget.items import CATALOGUE
-from wizard.option_list import CRITERIA, OPTIONS, about_criteria, about_option, choices
+from wizard.option_list import about_criteria, about_option, choices
 from wizard.printable import printable
 from wizard.questions import question_of
 from wizard.screens.modals import ChoiceScreen, UnknownScreen, WayOut
 from wizard.screens.step import StepScreen
-from wizard.steps import STRATEGIES, about_list, row_step, summary
+from wizard.steps import CRITERIA, OPTIONS, STRATEGIES, about_list, row_step, summary
 
 if TYPE_CHECKING:
     from wizard.app import WizardApp

@@ -10,6 +10,7 @@ from wizard.questions import SECTIONS, Question, by_key, questions, table_type
 Decision = Literal["PROJECT", "ENGINE", "RUNTIME", "LINE E", "LINE R", "REVIEW"]
 
 STRATEGIES = "engine.strategies"
+OPTIONS, CRITERIA = "engine.options", "engine.criteria"
 
 #: The short way, one screen a section: at most nine questions; everything else stays open or takes its default.
 SHORT = (

@@ -125,14 +125,22 @@ def gpus() -> tuple[GpuRow, ...]:
     return _rows(GpuRow, "gpus.toml", "gpus")
 
 
+def _is_named(pattern: str, name: str, flags: int = 0) -> bool:
+    """Whether a name is one of a pattern; most patterns are plain names, and 70 of them take long to compile."""
+    if _PLAIN_NAME.fullmatch(pattern):
+        return pattern.casefold() == name.casefold() if flags else pattern == name
+    return re.fullmatch(pattern, name, flags) is not None
+
+
+_PLAIN_NAME = re.compile(r"[\w /-]*")
+
+
 @functools.cache
 def gpus_named(name: str | None) -> tuple[GpuRow, ...]:
     """Return the rows that bear a name, case aside: the whole one that NVML reports, or the catalogue's own."""
     text = " ".join((name or "").partition(" MIG ")[0].split()).casefold()
     return tuple(
-        row
-        for row in gpus()
-        if text and (re.fullmatch(row.nvml_name, text, re.IGNORECASE) or row.name.casefold() == text)
+        row for row in gpus() if text and (_is_named(row.nvml_name, text, re.IGNORECASE) or row.name.casefold() == text)
     )
 
 
@@ -143,7 +151,7 @@ def gpu_row(nvml_name: str | None, memory_total_bytes: int | None = None) -> Gpu
     Where two rows bear one name, the one whose marketed memory is nearer; None if the memory is not known.
     """
     name = (nvml_name or "").partition(" MIG ")[0].strip()
-    found = [row for row in gpus() if re.fullmatch(row.nvml_name, name)]
+    found = [row for row in gpus() if _is_named(row.nvml_name, name)]
     if len(found) <= 1 or memory_total_bytes is None:
         return found[0] if len(found) == 1 else None
     return min(found, key=lambda row: min(abs(size * 1e9 - memory_total_bytes) for size in row.memory_gb))

@@ -10,10 +10,9 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from wizard.messages import Answered
-from wizard.option_list import OPTIONS, option_lines
 from wizard.printable import printable
 from wizard.screens.page import Page
-from wizard.steps import STRATEGIES, Step, step_of
+from wizard.steps import OPTIONS, STRATEGIES, Step, step_of
 from wizard.views import findings_words
 from wizard.widgets.field import ChoiceField, QuestionRow, TextField
 from wizard.widgets.rows import RowsList, row_lines, rows_hint
@@ -135,6 +134,8 @@ class StepScreen(Page):
                 decided = session.tree.get("engine", {}).get("strategies", {})
                 rows.show(self.wizard.strategy_list.lines(decided, self.wizard.checked))
             elif rows.rows_key == OPTIONS:
+                from wizard.option_list import option_lines  # brings what only this list needs
+
                 rows.show(option_lines(session.rows(OPTIONS), self.wizard.checked))
             else:
                 rows.show(row_lines(rows.rows_key, session.rows(rows.rows_key)))
