@@ -31,6 +31,10 @@ class TextField(Input):
         self.key = place.key
         self.shown = self.value
 
+    def _on_blur(self, event: events.Blur) -> None:
+        super()._on_blur(event)
+        self.cursor_position = 0  # a long text shows its beginning
+
     def _on_paste(self, event: events.Paste) -> None:
         if event.text:
             self.replace(printable(event.text.strip("\n")), *sorted(self.selection))
