@@ -140,7 +140,7 @@ def _names_no_engine(_: Any, answers: Answers) -> bool:
 #: Where a question of a row has a meaning only for some rows; by the last two parts of its key.
 _APPLIES: dict[str, Callable[[Any, Answers], bool]] = {
     "items[].state": lambda *_: False,  # an item with a price is priced; only the other two states have to be said
-    "items[].reason": lambda row, _: row.state == "not_needed",
+    "items[].reason": lambda row, _: row.state in ("not_needed", "not_given"),
     "items[].quantity": _has_own_price,
     "items[].unit": _has_own_price,
     "items[].unit_price": _has_own_price,

@@ -158,6 +158,7 @@ def _progress_lines(run: SmokeRun, width: int) -> list[str]:
 
 def _point_lines(run: SmokeRun) -> list[str]:
     lines = []
+    pipeline_only = run.plan is not None and run.plan.request.mode == "tiny"
     for point in run.points:
         lines.append(
             f"{point.kind.replace('_', ' ')}: {point.completed} of {point.requests} requests, "
@@ -171,7 +172,7 @@ def _point_lines(run: SmokeRun) -> list[str]:
             p95 = "not claimed" if latency.p95 is None else f"{latency.p95:,.1f}"
             words = f"  {name[:-3].upper():<5}{latency.p50:>9,.1f} ms, p95 {p95}"
             if ceiling is not None:
-                verdict = ceiling.verdict.replace("_", " ")
+                verdict = "not claimed (pipeline only)" if pipeline_only else ceiling.verdict.replace("_", " ")
                 words += f"; ceiling {ceiling.limit:,.0f}: {ceiling.over} of {ceiling.n} over, {verdict}"
             lines.append(words)
     return lines

@@ -386,7 +386,8 @@ def test_an_id_that_is_none_comes_last() -> None:
     assert sorted(["x", "R1", "E2a", "E2"], key=item_order) == ["E2", "E2a", "R1", "x"]
 
 
-_AMOUNTS = st.decimals(min_value=0, max_value=10**12 - 1, places=6, allow_nan=False).map(lambda d: format(d, "f"))
+# Sums of larger ones need more than the 28 digits that the sum of the test is kept to.
+_AMOUNTS = st.decimals(min_value=0, max_value=10**11 - 1, places=6, allow_nan=False).map(lambda d: format(d, "f"))
 _FREQUENCIES = st.sampled_from(["one-time", "monthly", "yearly", "usage-yearly"])
 _CURRENCIES = st.sampled_from(["JPY", "EUR", "KWD"])
 

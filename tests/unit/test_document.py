@@ -374,3 +374,35 @@ def test_an_architecture_that_is_not_covered_has_no_table_of_gpu_types() -> None
     tree = example_tree(DAY)
     tree["engine"]["models"][0]["name"] = "zai-org/GLM-5"
     assert "The least number of GPUs of other types" in render(select(tree))
+
+
+def _with_unpriced_operations() -> Selection:
+    tree = example()
+    items = tree["budget"]["runtime"]["items"]
+    items[:] = [item for item in items if item["id"] != "R8"]
+    items.append({"id": "R8", "state": "not_given", "reason": "the team is not chosen"})
+    return select(tree, on=machine(), run=smoke())
+
+
+def test_the_reason_of_an_item_without_a_price_is_printed() -> None:
+    text = render(_with_unpriced_operations())
+    assert any("(the team is not chosen)" in line for line in part(text, "Runtime budget, line R").prose)
+
+
+def test_an_item_that_recurs_by_nature_says_that_its_frequency_is_a_default() -> None:
+    text = render(_with_unpriced_operations())
+    assert lookup(text, "Runtime budget, line R", "R8", "Source") == "missing, default"
+
+
+def test_the_brief_says_what_is_priced_so_far() -> None:
+    assert "Priced so far, not a subtotal, without R8: EUR " in render_brief(_with_unpriced_operations())
+
+
+def test_the_proposed_gpu_is_described_by_the_catalogue() -> None:
+    text = render(select(example(), on=machine(gpu="NVIDIA L40S"), run=smoke()))
+    assert lookup(text, "2.2 Hardware found and hardware proposed", "Compute capability", "Proposed") == "9.0"
+
+
+def test_the_start_of_a_stand_in_is_not_stated() -> None:
+    run = smoke().model_copy(update={"mode": "tiny"})
+    assert "until ready" not in render(select(example(), on=machine(), run=run))

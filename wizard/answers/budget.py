@@ -18,7 +18,7 @@ class Item(Table):
     id: Text | None = ask("Item id", "The id fixes the line: an item cannot be moved to the other one.")
     item: Text | None = ask("Item", "What is paid for.")
     state: ItemState | None = ask("State", "Not given voids the subtotal of the line; not needed wants a reason.")
-    reason: Text | None = ask("Reason", "Why the item is not needed.")
+    reason: Text | None = ask("Reason", "Why the item is not needed, or has no price yet.")
     quantity: Amount | None = ask("Quantity", "Per month or year for a recurring item, in all for a one-time item.")
     unit: Text | None = ask("Unit", "What the quantity counts, in the plural: GPU-Hours, Person-Days.")
     unit_price: Amount | None = ask("Unit price", "Without it the line has no subtotal; a missing price is never 0.")

@@ -12,13 +12,18 @@ _ID = re.compile(r"([ER])([1-9][0-9]?)([a-z]?)")
 
 
 class CatalogueItem(NamedTuple):
-    """One kind of cost. `memo` rows are shown and never added; `per_gpu` ones may be priced by the GPU."""
+    """One kind of cost. `memo` rows are shown and never added; `per_gpu` ones may be priced by the GPU.
+
+    `recurs` is true of what is paid again every year by its nature; false says nothing: a licence or a GPU may be
+    bought once or rented.
+    """
 
     id: str
     title: str
     what: str
     memo: bool = False
     per_gpu: bool = False
+    recurs: bool = False
 
     @property
     def line(self) -> Literal["E", "R"]:
@@ -33,12 +38,14 @@ CATALOGUE: tuple[CatalogueItem, ...] = (
         "the right to use the engine or its packaging; 0.00 with the basis open-source where there is no fee",
         per_gpu=True,
     ),
-    CatalogueItem("E2", "Enterprise support for the engine", "who answers when the engine fails", per_gpu=True),
+    CatalogueItem(
+        "E2", "Enterprise support for the engine", "who answers when the engine fails", per_gpu=True, recurs=True
+    ),
     CatalogueItem("E3", "Integration engineering", "API, gateway contract, tool calls, identity adapter"),
     CatalogueItem("E4", "Tuning", "batching, key-value memory, parallelism, speculation"),
     CatalogueItem("E5", "Quantisation and export", "the people's time; the GPU-hours are a row of line R"),
     CatalogueItem("E6", "Quality evaluation", "before launch, for each quantisation, at each upgrade"),
-    CatalogueItem("E7", "Upgrade requalification", "upgrades a year times the days of each"),
+    CatalogueItem("E7", "Upgrade requalification", "upgrades a year times the days of each", recurs=True),
     CatalogueItem("E8", "Training", "teaching the team the engine"),
     CatalogueItem("E9", "Model weights licence", "follows the choice of architecture, so it is line E"),
     CatalogueItem("E10", "Exit from the engine", "what a switch would cost; shown, never added", memo=True),
@@ -48,11 +55,11 @@ CATALOGUE: tuple[CatalogueItem, ...] = (
     CatalogueItem("R4", "Host and node network", "CPU, memory and network where not in the GPU price"),
     CatalogueItem("R5", "Storage", "weights, caches and logs of every replica"),
     CatalogueItem("R6", "Egress and load balancer", "traffic, load balancer, public addresses"),
-    CatalogueItem("R7", "Observability", "metrics, logs and alerts"),
-    CatalogueItem("R8", "Operations and on-call", "the people who run it"),
+    CatalogueItem("R7", "Observability", "metrics, logs and alerts", recurs=True),
+    CatalogueItem("R8", "Operations and on-call", "the people who run it", recurs=True),
     CatalogueItem("R9", "Platform share", "cluster, registry, secrets, gateway"),
-    CatalogueItem("R10", "Energy, space, maintenance", "for owned hardware only"),
-    CatalogueItem("R11", "Runtime support", "a support plan of the provider"),
+    CatalogueItem("R10", "Energy, space, maintenance", "for owned hardware only", recurs=True),
+    CatalogueItem("R11", "Runtime support", "a support plan of the provider", recurs=True),
     CatalogueItem("R12", "Exit from the runtime", "early termination, parallel run; shown, never added", memo=True),
     CatalogueItem("R13", "GPU-hours caused by line E", "evaluation and quantisation, with their cause"),
 )

@@ -34,7 +34,8 @@ class _Row(_Frozen, Generic[M]):
     was looked at: an item with neither price nor stated state is not given, and `missing` names what it
     lacks. `amount` is per period of `frequency`, rounded once; `yearly` is the same per year, None for a
     one-time row. A row with `included_in` is paid by that item: it counts as priced, adds nothing and has
-    no amount. `memo` rows are never added.
+    no amount. `memo` rows are never added. `usual_frequency` says that nobody gave the frequency of an item stated
+    as not given, and that it is the one such an item has by its nature: only that period is then incomplete.
     """
 
     key: str
@@ -53,6 +54,7 @@ class _Row(_Frozen, Generic[M]):
     included_in: str | None
     cause: str | None
     memo: bool
+    usual_frequency: bool = False
 
     @field_serializer("quantity")
     def _plain_quantity(self, value: Decimal | None) -> str | None:
@@ -109,6 +111,20 @@ class _Line(_Frozen, Generic[M]):
     def unpriced(self) -> tuple[str, ...]:
         """The ids of all rows without a price, in order."""
         return tuple(row.id for row in self.rows if row.state == "not_given" and not row.memo)
+
+    def priced_so_far(self, period: Period) -> M | None:
+        """What the priced rows of a period that has unpriced ones come to: no subtotal. None where nothing is priced.
+
+        None too where the period is complete: then its subtotal says it.
+        """
+        if self.currency is None or not (self.one_time if period == "one-time" else self.recurring).unpriced:
+            return None
+        found: M | None = None
+        for row in self.rows:
+            added = row.added_to(period)
+            if added is not None:
+                found = added if found is None else found + added
+        return found
 
     @property
     def added_rows(self) -> tuple[_Row[M], ...]:
@@ -180,6 +196,9 @@ def _missing(item: Item, currency: str | None) -> tuple[str, ...]:
 def _row(kind: _Kind[M], item: Item, key: str, number: int, currency: str | None) -> _Row[M]:
     """One row; F-1: amount = quantity x unit price, rounded once, half up, to the currency's minor unit."""
     known = catalogue_item(item.id)
+    usual = bool(item.state == "not_given" and item.frequency is None and known and known.recurs)
+    if usual:
+        item = item.model_copy(update={"frequency": "yearly"})
     missing = _missing(item, currency)
     state = _state(item, missing)
     price = amount = yearly = None
@@ -206,6 +225,7 @@ def _row(kind: _Kind[M], item: Item, key: str, number: int, currency: str | None
         included_in=item.included_in if _is_bundled(item) else None,
         cause=item.cause,
         memo=bool(known and known.memo),
+        usual_frequency=usual,
     )
 
 

@@ -23,6 +23,8 @@ _EVERYWHERE = re.compile(
     r"(?<![\d.])0\.0\.0\.0(?![\d.])|\ball (?:network )?interfaces\b|\bevery interface\b", re.IGNORECASE
 )
 _ADDRESS = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")
+_LOOPBACK = re.compile(r"loopback|localhost|(?<![\d.])127\.|::1", re.IGNORECASE)
+_CLUSTER = re.compile(r"\bcluster\b", re.IGNORECASE)
 _ONE = re.compile(r"\s*(?:only |just |a )?(?:one|1|single)\b(?! (?:hundred|thousand|dozen))", re.IGNORECASE)
 _MANY = re.compile(r"\b(?:per|each|every|several|many|untrusted|customers|partners)\b", re.IGNORECASE)
 _APART = re.compile(
@@ -144,6 +146,25 @@ def tenants_do_not_share_a_cache(selection: Selection) -> list[Finding]:
     return [finding("S5", "warn", message, "runtime.security.tenants", remedy)]
 
 
+def listening_agrees_with_the_launch(selection: Selection) -> list[Finding]:
+    """S6: the address of the answer is the one that the launch command binds."""
+    # vLLM 0.33.0, docs/usage/security.md: --host fixes the interface; on loopback only this host can call.
+    host, listening = selection.launch.host, selection.answers.runtime.security.listening
+    if selection.launch.runtime != "vllm" or listening is None or not _is_loopback(host):
+        return []
+    if endpoint_is_guarded(selection):
+        return []  # what S1 blocks is not said twice
+    wide = _EVERYWHERE.search(listening) or any(not _is_loopback(text) for text in _ADDRESS.findall(listening))
+    if _LOOPBACK.search(listening) or not (wide or _CLUSTER.search(listening)):
+        return []
+    message = (
+        f'The answer says that it listens on "{shortened(listening)}", and the launch command binds {host}: '
+        "nobody outside this host can call it."
+    )
+    remedy = "Set --host to the address that is meant, or name the proxy on this host that stands before it."
+    return [finding("S6", "warn", message, "runtime.security.listening", remedy)]
+
+
 RULES = (
     Rule(
         "S1",
@@ -176,5 +197,13 @@ RULES = (
         "vLLM 0.33.0, docs/usage/security.md and the request field cache_salt",
         tenants_do_not_share_a_cache,
         "Salt the cache per tenant, give each tenant its own replicas, or switch prefix caching off.",
+    ),
+    Rule(
+        "S6",
+        "The launch command binds the address that the answer names",
+        ("warn",),
+        "vLLM 0.33.0, docs/usage/security.md: the host fixes who can reach the server",
+        listening_agrees_with_the_launch,
+        "Bind the address that is meant, or name the proxy on the host that forwards to loopback.",
     ),
 )

@@ -1,4 +1,4 @@
-"""Mutations of the rules on the product and the house: C10, C14, C21 to C23, C26, S1 to S5."""
+"""Mutations of the rules on the product and the house: C10, C14, C21 to C23, C26, S1 to S6."""
 
 from typing import Any
 
@@ -108,5 +108,10 @@ TABLE: list[Row] = [
     ("a revision that moves", {f"{M}.revision": "main"}, ("S2", "warn", f"{M}.revision")),
     ("pickled weights", {_EXTRA: ["--load-format pt"]}, ("S2", "warn", _EXTRA)),
     ("statistics left on", {"environment": (("HF_HUB_OFFLINE", "1"),)}, ("S4", "warn", f"{_S}.outbound")),
+    (
+        "a cluster address on a loopback launch",
+        {f"{_S}.listening": "host cluster address"},
+        ("S6", "warn", f"{_S}.listening"),
+    ),
     ("two tenants on one cache", {f"{_S}.tenants": "two departments"}, ("S5", "warn", f"{_S}.tenants")),
 ]  # fmt: skip

@@ -1,5 +1,6 @@
 """Risks, assumptions, open questions, and the approvals that people fill in."""
 
+from wizard.answers.governance import OpenQuestion
 from wizard.catalogue import strategies
 from wizard.document import formats
 from wizard.document.context.common import Context, answer, numbered
@@ -41,8 +42,8 @@ def _register(selection: Selection) -> Table | None:
     rows += [
         (
             numbered("OQ", n),
-            f"open, before {question.phase or 'approval'}",
-            _text(question.text),
+            f"open, before {question.phase}" if question.phase else "open",
+            _question_text(question),
             _text(question.owner),
             formats.day(question.due),
             _text(question.consequence),
@@ -63,6 +64,15 @@ def _register(selection: Selection) -> Table | None:
     ]
     columns = ("Id", "Type", "Text", "Owner", "Due", "If false or if it happens")
     return Table(columns, tuple(rows)) if rows else None
+
+
+def _question_text(question: OpenQuestion) -> str:
+    """The question; where it waits for an answer of this document, with the section that lacks it."""
+    known = question_of(question.key) if question.key else None
+    if known is None or question.key is None:
+        return _text(question.text)
+    words = question.text if question.text and question.text != known.title else f"{known.title}: {known.why}"
+    return f"{words} ({place(question.key)})"
 
 
 def _unasked(selection: Selection) -> list[list[OpenAnswer]]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from probes.machine import Gpu, Machine
 from probes.reading import Reading
+from wizard.catalogue.loader import gpus_named
 from wizard.document import formats
 from wizard.document.context.common import Context, machine_kind, said, source, sources
 from wizard.document.markdown import NOT_GIVEN, Table
@@ -34,7 +35,7 @@ _FREE_TEXT = "not compared, the answer is free text"
 
 def hardware(selection: Selection) -> Context:
     """Found against proposed, what the probe complained of, and the fit with what exists."""
-    machine = selection.machine
+    machine, table = selection.machine, _table(selection)
     return {
         "found": machine_kind(selection) if machine else "not given, because no machine was probed",
         "proposed": sources(
@@ -43,7 +44,8 @@ def hardware(selection: Selection) -> Context:
         ),
         "heading": _heading(machine),
         "measured_on": _measured_on(selection),
-        "hardware": _table(selection),
+        "hardware": table,
+        "proposed_facts": _proposed_facts(selection, table),
         "problems": [problem.message for problem in machine.problems] if machine else [],
         "unusable": _unusable(machine),
         "fit": _fit(selection),
@@ -88,6 +90,7 @@ def _table(selection: Selection) -> Table:
     proposed_name = given.hardware.gpu
     found_name = _each(gpus, lambda gpu: _read(gpu.name))
     same = _SAME if proposed_name is not None and same_gpu(proposed_name, found_name) else NOT_GIVEN
+    catalogue = {} if same == _SAME else _of_catalogue(proposed_name)
     each, in_all = given.hardware.gpus_per_replica, gpus_in_all(selection)
     rows = [
         ("GPU", found_name, formats.value(proposed_name), _difference(found_name, proposed_name)),
@@ -111,7 +114,8 @@ def _table(selection: Selection) -> Table:
         ),
     ):
         known = same == _SAME and not text.startswith(NOT_GIVEN)
-        rows.append((item, text, same if known else NOT_GIVEN, "none" if known else NOT_GIVEN))
+        proposed = same if known else catalogue.get(item, NOT_GIVEN)
+        rows.append((item, text, proposed, "none" if known else _other(text, proposed)))
     driver = _read(machine.driver.version) if machine else NOT_GIVEN
     cuda = _read(machine.driver.cuda) if machine else NOT_GIVEN
     links = _links(machine)
@@ -126,6 +130,38 @@ def _table(selection: Selection) -> Table:
         ),
     ]
     return Table(("Item", _heading(machine), "Proposed", "Difference"), tuple(rows))
+
+
+def _of_catalogue(name: str | None) -> dict[str, str]:
+    """The figures of a proposed GPU that is not the one found, where the catalogue knows exactly one of that name."""
+    named = gpus_named(name)
+    if len(named) != 1:
+        return {}
+    row = named[0]
+    figures = {"Compute capability": row.compute_capability, "Memory bandwidth": _bandwidth(row.memory_bandwidth_gb_s)}
+    if len(row.memory_gb) == 1 and not row.unified_memory:
+        known = row.nvml_memory_mib
+        marketed = f"{formats.number(row.memory_gb[0])} GB as marketed"
+        figures["Memory per GPU, NVML"] = marketed if known is None else _memory(known * 1024**2)
+    return figures
+
+
+def _proposed_facts(selection: Selection, table: Table) -> str | None:
+    """Where the figures of the proposed GPU come from, where the table states any."""
+    named = gpus_named(selection.answers.runtime.hardware.gpu)
+    figures = _of_catalogue(selection.answers.runtime.hardware.gpu)
+    shown = {(row[0], row[2]) for row in table.rows}
+    if not shown & set(figures.items()):
+        return None
+    return (
+        f"Memory, bandwidth and compute capability of the proposed GPU: catalogue, confidence: {named[0].confidence}."
+    )
+
+
+def _other(found: str, proposed: str) -> str:
+    if found.startswith(NOT_GIVEN) or proposed == NOT_GIVEN:
+        return NOT_GIVEN
+    return "none" if found.partition(" (")[0] == proposed else "another figure"
 
 
 def _heading(machine: Machine | None) -> str:

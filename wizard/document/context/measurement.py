@@ -1,12 +1,14 @@
 """2.5: what the smoke measured, under which conditions, and what it may say."""
 
-from probes.smoke.result import Point, SmokeResult
+from probes.smoke.planning import TINY_KEPT_FLAGS
+from probes.smoke.result import Point, SmokeResult, StrategySeen
 from wizard.document import claims, formats
 from wizard.document.context.common import Context
 from wizard.document.context.measurement_tables import Run, conditions, memory, results
 from wizard.document.context.money import Rate
 from wizard.document.context.strategies import titled
 from wizard.document.markdown import Table
+from wizard.launch import switch_of
 from wizard.proof import is_own_state, qualifier, ran_other_model
 from wizard.selection import Selection
 
@@ -202,7 +204,17 @@ def _strategies(selection: Selection, smoke: SmokeResult) -> Table | None:
     if not smoke.strategies:
         return None
     rows = tuple(
-        (titled(selection, seen.id), seen.decision, _SEEN[seen.seen], seen.because, "measured RUN-1")
+        (titled(selection, seen.id), seen.decision, *_seen(selection, smoke, seen), "measured RUN-1")
         for seen in smoke.strategies
     )
     return Table(("Strategy", "Decision", "Seen in the run", "Because", "Source"), rows)
+
+
+def _seen(selection: Selection, smoke: SmokeResult, seen: StrategySeen) -> tuple[str, str]:
+    """What the run showed of a strategy and why; a stand-in does not test what it leaves out on purpose."""
+    if smoke.mode == "tiny" and seen.decision == "adopt" and seen.seen == "not_in_force":
+        switch = switch_of(seen.id, selection.launch.runtime)
+        flags = () if switch is None else (*switch.enable, *switch.disable)
+        if not any(flag.flag in TINY_KEPT_FLAGS for flag in flags):
+            return "not tested", "the stand-in ran without it"
+    return _SEEN[seen.seen], seen.because

@@ -203,19 +203,25 @@ def _amount_row(row: _Row, said: Said) -> tuple[str, ...]:
         quantity_and_unit = quantity_and_unit if row.quantity is not None else "not priced apart"
         word = said(f"{row.key}.basis", f"{row.key}.included_in")
     elif row.amount is None:
-        amount, word = NOT_GIVEN, "missing"
+        amount, word = NOT_GIVEN, "missing, default" if row.usual_frequency else "missing"
     else:
         amount = _shown_amount(row)
         word = f"derived F-1, {said(f'{row.key}.quantity', f'{row.key}.unit_price')}"
     return (
         row.id,
         title,
-        _FREQUENCIES[row.frequency] if row.frequency else NOT_GIVEN,
+        _often(row),
         quantity_and_unit,
         price,
         amount,
         word,
     )
+
+
+def _often(row: _Row) -> str:
+    if row.frequency is None:
+        return NOT_GIVEN
+    return f"{_FREQUENCIES[row.frequency]}{', as this item usually is' if row.usual_frequency else ''}"
 
 
 def _quantity(row: _Row) -> str:
@@ -244,7 +250,8 @@ def _subtotal_row(line: _Line, subtotal: _Subtotal) -> tuple[str, ...]:
 
 def _lacking(row: _Row) -> str:
     lacks = [_LACKS.get(name, name) for name in row.missing]
-    return f"{row.id} lacks {formats.listed(lacks)}" if lacks else f"{row.id} is stated as not given"
+    said = f"{row.id} lacks {formats.listed(lacks)}" if lacks else f"{row.id} is stated as not given"
+    return f"{said} ({row.reason})" if row.reason else said
 
 
 def _memo(row: _Row) -> str:

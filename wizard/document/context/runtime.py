@@ -258,7 +258,7 @@ def _measured_operations(selection: Selection) -> list[Row]:
             needed = -(-peak // capacity.concurrency)
             worked = f"ceil({formats.number(peak)} asked / {formats.number(capacity.concurrency)} held) = {needed}"
             rows.append(("Serving replicas needed", worked, "derived F-6"))
-    if smoke.server.ready_s is not None:
+    if smoke.server.ready_s is not None and smoke.mode != "tiny":
         start = f"{formats.number(smoke.server.ready_s, 0)} s until ready{f', but {doubt}' if doubt else ''}"
         rows.append(("Start of the runtime", start, "measured RUN-1"))
     return rows
