@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from probes.smoke.result import StrategySeen
 from tests.unit.document_selections import DAY, EVIDENCE, GPU, almost_empty, full, machine, point, select, smoke
 from wizard.document.reader import Part, read
 from wizard.document.render import render, render_brief
@@ -387,6 +388,22 @@ def _with_unpriced_operations() -> Selection:
 def test_the_reason_of_an_item_without_a_price_is_printed() -> None:
     text = render(_with_unpriced_operations())
     assert any("(the team is not chosen)" in line for line in part(text, "Runtime budget, line R").prose)
+
+
+def test_the_open_question_of_an_item_without_a_price_says_its_reason() -> None:
+    table = part(render(_with_unpriced_operations()), "Risks, assumptions, open questions").tables[0]
+    assert any(words.endswith("R8 (the team is not chosen)") for words in table.column("Text"))
+
+
+def test_a_strategy_that_the_stand_in_leaves_out_is_not_tested() -> None:
+    seen = StrategySeen(id="tensor_parallel", decision="adopt", seen="not_in_force", because="1, expected 2")
+    run = smoke().model_copy(update={"mode": "tiny", "strategies": (seen,)})
+    table = next(
+        t
+        for t in part(render(select(example(), on=machine(), run=run)), "2.5 Measurement").tables
+        if "Seen in the run" in t.columns
+    )
+    assert table.column("Seen in the run") == ("not tested",)
 
 
 def test_an_item_that_recurs_by_nature_says_that_its_frequency_is_a_default() -> None:

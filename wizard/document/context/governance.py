@@ -98,7 +98,9 @@ def _open_text(selection: Selection, group: list[OpenAnswer]) -> str:
     if row is None:
         return titles
     names = (_maybe(selection, f"{row}.{name}") for name in ("id", "name", "role", "text"))
-    return next((f"{titles}, {name}" for name in names if name), titles)
+    words = next((f"{titles}, {name}" for name in names if name), titles)
+    reason = _maybe(selection, f"{row}.reason") if ".items[" in row else None
+    return f"{words} ({reason})" if reason else words
 
 
 def _maybe(selection: Selection, key: str) -> object:
