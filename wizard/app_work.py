@@ -43,7 +43,7 @@ class Working(OrderedKeys):
         self._stopper: Any = None
         self._probing = Probing(vllm)
         self._check_timer: Timer | None = None
-        self._check_serial = 0
+        self._check_serial = self._checked_serial = 0
 
     def refresh_page(self) -> None:
         """Show the state again on the screens that are there."""
@@ -102,6 +102,11 @@ class Working(OrderedKeys):
             self._check_timer.stop()
         self._check_timer = self.set_timer(CHECK_AFTER_S, self.check_now)
 
+    @property
+    def checking(self) -> bool:
+        """Whether the rules are at work on newer answers than those that are shown."""
+        return self._checked_serial != self._check_serial
+
     def check_now(self) -> None:
         """Run the rules on the answers as they are."""
         if self._session is not None:
@@ -127,7 +132,7 @@ class Working(OrderedKeys):
         """Show what the rules said; the last good outcome stays beside a problem."""
         if event.serial != self._check_serial:
             return
-        self.check_problem = event.problem
+        self.check_problem, self._checked_serial = event.problem, event.serial
         if event.selection is not None:
             self.checked, self.since = event.selection, event.since
         self.refresh_page()

@@ -420,3 +420,14 @@ async def test_a_space_does_not_change_a_choice(new: WizardApp) -> None:
         await pilot.press("up", "space")
         await settle(pilot)
         assert new.session.raw("runtime.workload.profile") == ""
+
+
+async def test_escape_takes_back_what_was_typed_over_an_answer(new: WizardApp) -> None:
+    async with new.run_test(size=NARROW) as pilot:
+        await on_workload(pilot, new)
+        await ahead(pilot, "12\n")
+        await pilot.press("up")
+        await ahead(pilot, "a")
+        await pilot.press("escape")
+        await settle(pilot, lambda app: getattr(app.focused, "value", "") == "12")
+        assert isinstance(new.screen, StepScreen)

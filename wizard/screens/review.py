@@ -81,7 +81,10 @@ class ReviewScreen(Page):
         if selection is None:
             return
         self.query_one("#count", Static).update(
-            f"FINDINGS {counted(selection.findings)}; {len(selection.open_answers)} open; Enter goes to the question"
+            "CHECKING AGAIN … the list below is that of the answers before"
+            if self.wizard.checking
+            else f"FINDINGS {counted(selection.findings)}; {len(selection.open_answers)} open; "
+            "Enter goes to the question"
         )
         budget = selection.answers.budget
         engine = line_block(selection.engine_line, budget.engine.owner, budget.engine.approval_route)

@@ -208,10 +208,10 @@ class StepScreen(Page):
     def action_next_field(self) -> None:
         """Go to the next field; after the last one of a row back to its list, and never round to the first."""
         following = self.focus_chain[self.focus_chain.index(self.focused) + 1 :] if self.focused else self.focus_chain
-        if following:
-            following[0].focus()
-        elif self.is_row:
+        if self.is_row and (not following or isinstance(following[0], More)):
             self.action_next()
+        elif following:
+            following[0].focus()
 
     def action_more(self) -> None:
         """Show or hide what refines."""

@@ -31,6 +31,15 @@ class TextField(Input):
         self.key = place.key
         self.shown = self.value
 
+    async def _on_key(self, event: events.Key) -> None:
+        if event.key == "escape" and self.changed:
+            # The first Esc takes back what was typed and not yet taken; the next one goes back a screen.
+            self.value = self.shown
+            event.stop()
+            event.prevent_default()
+            return
+        await super()._on_key(event)
+
     def _on_blur(self, event: events.Blur) -> None:
         super()._on_blur(event)
         self.cursor_position = 0  # a long text shows its beginning
