@@ -87,7 +87,7 @@ def test_from_the_command_to_a_measured_document(tmux: Tmux, tmp_path: Path) -> 
     tmux.sees("Leave selwiz?")
     tmux.keys("Down", "Enter")
     tmux.sees("CODE 0")
-    (document,) = tmp_path.glob("technology-selection-*.md")
+    (document,) = (path for path in tmp_path.glob("technology-selection-*.md") if not path.name.endswith(".brief.md"))
     again = tmp_path / "again.md"
     evidence = document.with_name(document.name.removesuffix(".md") + ".evidence")
     subprocess.run(
