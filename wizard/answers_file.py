@@ -27,6 +27,8 @@ SECRET_FLAGS = {"--api-key": "VLLM_API_KEY", "--hf-token": "HF_TOKEN"}
 _ROW_IDENTITY = {
     "budget.engine.items": "id",
     "budget.runtime.items": "id",
+    "budget.engine.rates": "currency",
+    "budget.runtime.rates": "currency",
     "governance.approvals": "role",
     "governance.open_questions": "key",
     "governance.assumptions": "text",

@@ -8,7 +8,7 @@ from wizard.printable import printable
 from wizard.questions import question_of
 from wizard.screens.modals import ChoiceScreen, UnknownScreen, WayOut
 from wizard.screens.step import StepScreen
-from wizard.steps import CRITERIA, OPTIONS, STRATEGIES, about_list, row_step, summary
+from wizard.steps import CRITERIA, ITEMS, OPTIONS, STRATEGIES, about_list, row_step, summary
 
 if TYPE_CHECKING:
     from wizard.app import WizardApp
@@ -118,7 +118,7 @@ def _add(app: "WizardApp", rows_key: str) -> None:
     if rows_key == OPTIONS:
         _add_option(app)
         return
-    if not rows_key.startswith("budget."):
+    if rows_key not in ITEMS:
         _edit(app, rows_key, app.session.add_row(rows_key))
         return
     line = "E" if rows_key.startswith("budget.engine") else "R"

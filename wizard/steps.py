@@ -11,6 +11,8 @@ Decision = Literal["PROJECT", "ENGINE", "RUNTIME", "LINE E", "LINE R", "REVIEW"]
 
 STRATEGIES = "engine.strategies"
 OPTIONS, CRITERIA = "engine.options", "engine.criteria"
+#: The two lists whose rows have an id of the catalogue of budget items.
+ITEMS = ("budget.engine.items", "budget.runtime.items")
 
 #: The short way, one screen a section: at most nine questions; everything else stays open or takes its default.
 SHORT = (
@@ -147,7 +149,7 @@ def _list_key(question: Question) -> str:
 
 
 def _columns(rows_key: str) -> tuple[str, ...]:
-    if rows_key.startswith("budget."):
+    if rows_key in ITEMS:
         return ("id", "item", "quantity", "unit_price", "frequency", "state")
     if rows_key == STRATEGIES:
         return ("decision", "reason")

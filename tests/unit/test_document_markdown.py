@@ -153,6 +153,7 @@ _FIXED = frozenset(
         "version",
         "name",
         "quantity",
+        "contingency_of",
         "unit_price",
     ]
 )

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from wizard.answers.field import Amount, Count, Currency, Percent, Table, Text, ask, rows
+from wizard.answers.field import Amount, Count, Currency, ExchangeRate, Percent, Table, Text, ask, rows
 
 Frequency = Literal["one-time", "monthly", "yearly", "usage-yearly"]
 PriceBasis = Literal["list", "quote", "contract", "estimate", "open-source", "bundled"]
@@ -22,6 +22,11 @@ class Item(Table):
     quantity: Amount | None = ask("Quantity", "Per month or year for a recurring item, in all for a one-time item.")
     unit: Text | None = ask("Unit", "What the quantity counts, in the plural: GPU-Hours, Person-Days.")
     unit_price: Amount | None = ask("Unit price", "Without it the line has no subtotal; a missing price is never 0.")
+    currency: Currency | None = ask(
+        "Currency of the price",
+        "Only where it is quoted in another one than the line's; then the line needs a dated exchange rate.",
+        advanced=True,
+    )
     frequency: Frequency | None = ask("Frequency", "One-time and recurring amounts are never added.")
     basis: PriceBasis | None = ask("Price basis", "Finance weighs a quote differently from an estimate.")
     included_in: Text | None = ask(
@@ -29,7 +34,23 @@ class Item(Table):
         "The item whose price already holds this one, so that it is not paid twice.",
         advanced=True,
     )
-    provider: Text | None = ask("Provider or publisher", "Who is paid.", advanced=True)
+    provider: Text | None = ask("Provider", "Who makes it available, and is usually paid.", advanced=True)
+    publisher: Text | None = ask(
+        "Publisher", "Who makes it, where that is not the provider: what it is decides the line.", advanced=True
+    )
+    invoice_issuer: Text | None = ask(
+        "Invoice from", "Who sends the invoice, where that is not the provider; it decides no line.", advanced=True
+    )
+    product: Text | None = ask(
+        "Product as priced", "Exact product of the price: an H100 is sold as SXM, PCIe and NVL.", advanced=True
+    )
+    region: Text | None = ask("Region of the price", "The same product has another price elsewhere.", advanced=True)
+    min_gpus: Count | None = ask(
+        "Least GPUs", "The fewest GPUs that this price is sold for.", unit="GPUs", advanced=True
+    )
+    quoted_text: Text | None = ask(
+        "Words of the source", "The price as the source says it, to be found there again.", advanced=True
+    )
     source_ref: Text | None = ask(
         "Source of the price", "The quote, price page or contract that a reviewer can look up."
     )
@@ -46,6 +67,17 @@ class Item(Table):
     )
     cause: Text | None = ask("Caused by", "The item of line E that causes this use of GPUs.", advanced=True)
     assumption: Text | None = ask("Assumption", "What the quantity rests on.", advanced=True)
+
+
+class Rate(Table):
+    """What one unit of another currency is in the currency of the line, on one day. Each line has its own."""
+
+    currency: Currency | None = ask("Currency of the quote", "The currency that prices of the line are quoted in.")
+    rate: ExchangeRate | None = ask(
+        "Exchange rate", "What one unit of it is in the currency of the line; no rate is ever assumed."
+    )
+    source_ref: Text | None = ask("Source of the rate", "Where a reviewer can look it up.")
+    observed_on: datetime.date | None = ask("Day of the rate", "A rate without a day cannot be checked.")
 
 
 class MigrationDays(Table):
@@ -88,6 +120,9 @@ class Line(Table):
         unit="% of the subtotal",
         advanced=True,
     )
+    contingency_of: Literal["one-time", "recurring", "both"] | None = ask(
+        "Contingency is of", "Which subtotal of the line it is a part of; each is worked out for itself.", advanced=True
+    )
     contingency_basis: Text | None = ask("Basis of the contingency", "What the contingency is for.", advanced=True)
     migration: MigrationDays = Field(default_factory=MigrationDays)
     contingency_releaser: Text | None = ask(
@@ -101,6 +136,9 @@ class EngineBudget(Line):
     section: ClassVar[str] = "budget line E"
 
     items: tuple[Item, ...] = rows("Items of line E", "Licences, support, engineering days: E1 to E10.")
+    rates: tuple[Rate, ...] = rows(
+        "Exchange rates of line E", "For prices that are quoted in another currency than the line's.", advanced=True
+    )
 
 
 class RuntimeBudget(Line):
@@ -109,6 +147,9 @@ class RuntimeBudget(Line):
     section: ClassVar[str] = "budget line R"
 
     items: tuple[Item, ...] = rows("Items of line R", "GPU capacity, redundancy, operations: R1 to R13.")
+    rates: tuple[Rate, ...] = rows(
+        "Exchange rates of line R", "For prices that are quoted in another currency than the line's.", advanced=True
+    )
 
 
 class Budget(Table):

@@ -6,11 +6,13 @@ The checks read the rendered text, not the values it was made from, so that they
 import html
 import re
 from collections.abc import Iterator
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 from typing import NamedTuple
 
 from probes.smoke.statistics import requests_needed
-from wizard.budget import catalogue_item, minor_digits
+from wizard.budget import catalogue_item
+from wizard.budget.money import ARITHMETIC
+from wizard.currencies import minor_digits
 from wizard.document.context.measurement import runs
 from wizard.document.context.money import AMOUNTS, BASIS
 from wizard.document.reader import Part, ReadTable, read
@@ -190,7 +192,7 @@ def _period(row: tuple[str, ...]) -> str | None:
 
 
 def _subtotal(own: str, row: tuple[str, ...], items: list[tuple[str, ...]]) -> Iterator[Violation]:
-    unpriced = [item[0] for item in items if item[5] == "not given"]
+    unpriced = [item[0] for item in items if item[5].startswith("not given")]
     stated = _money(row[5])
     for name in row[3].split(", "):
         known = catalogue_item(name)
@@ -210,14 +212,21 @@ def _money(text: str) -> Decimal | None:
 
 
 def _is_product(row: tuple[str, ...]) -> bool:
-    """Whether amount = quantity x unit price x periods to the minor unit; true where no amount is shown."""
-    amount, price, quantity = _money(row[5]), _money(row[4]), _NUMBER.match(row[3])
+    """Whether amount = quantity x unit price x rate x periods to the minor unit; true where no amount is shown.
+
+    A rate stands exactly where the price is in another currency than the amount.
+    """
+    quoted, _, rate = row[4].partition(" × ")
+    amount, price, quantity = _money(row[5]), _money(quoted), _NUMBER.match(row[3])
     if amount is None:
         return True
-    if price is None or quantity is None:
+    if price is None or quantity is None or bool(rate) != (quoted[:3] != row[5][:3]):
         return False
     unit = Decimal(1).scaleb(-minor_digits(row[5][:3]))
-    once = (Decimal(quantity[0].replace(",", "")) * price).quantize(unit, rounding=ROUND_HALF_UP)
+    factors = (quantity[0], rate or "1")
+    for factor in factors:
+        price = ARITHMETIC.multiply(price, Decimal(factor.replace(",", "")))
+    once = price.quantize(unit, context=ARITHMETIC)
     return once * (12 if row[2].startswith("recurring, 12 ×") else 1) == amount
 
 

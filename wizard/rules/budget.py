@@ -16,7 +16,8 @@ from wizard.selection import Selection
 #: Units that measure hardware in use; only licences and support may be priced by them in line E.
 _HARDWARE_UNITS = {"gpu-hours", "gpu-months", "gpu-years", "gb-months", "kwh", "node-hours"}
 _PER_GPU_UNITS = {"accelerators", "gpus", "gpu-months", "gpu-years"}
-_STALE_DAYS = 90
+#: From this age on a price or a rate has to be looked up again.
+STALE_DAYS = 90
 
 
 def no_runtime_cost_in_line_e(selection: Selection) -> list[Finding]:
@@ -156,7 +157,7 @@ def _price(key: str, item: Item, today: datetime.date) -> list[Finding]:
     if item.valid_until is not None and item.valid_until < today:
         message = f"The price of {name} was valid until {item.valid_until.isoformat()}."
         return [finding("B7", "warn", message, f"{key}.valid_until", "Ask for the price again.")]
-    if item.observed_on is not None and (today - item.observed_on).days > _STALE_DAYS:
+    if item.observed_on is not None and (today - item.observed_on).days > STALE_DAYS:
         age = (today - item.observed_on).days
         message = f"The price of {name} was observed {age} days ago, on {item.observed_on.isoformat()}."
         return [finding("B7", "warn", message, f"{key}.observed_on", "Confirm the price, with the new date.")]

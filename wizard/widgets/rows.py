@@ -7,7 +7,7 @@ from textual.widgets.option_list import Option
 
 from wizard.answers_file import Tree
 from wizard.printable import printable
-from wizard.steps import STRATEGIES, summary
+from wizard.steps import ITEMS, STRATEGIES, summary
 from wizard.widgets.frame import fitted
 
 
@@ -54,7 +54,7 @@ class RowsList(OptionList):
 
 def row_lines(rows_key: str, rows: list[Tree]) -> list[str]:
     """One line for each row, or one that says how to add the first."""
-    show = _item_line if rows_key.startswith("budget.") else _plain_line
+    show = _item_line if rows_key in ITEMS else _plain_line
     lines = [f"{number:>3}  {show(rows_key, row)}" for number, row in enumerate(rows, 1)]
     return lines or ["     none yet: Enter adds one"]
 

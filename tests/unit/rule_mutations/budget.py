@@ -24,6 +24,23 @@ def priced(item: str, **changes: Any) -> dict[str, Any]:
     } | changes
 
 
+#: A price in dollars, and the rate that would convert it.
+_USD: dict[str, Any] = {f"{E}[1].currency": "USD"}
+_RATE: dict[str, Any] = {
+    "currency": "USD",
+    "rate": "0.86",
+    "source_ref": "reference rate (invented)",
+    "observed_on": datetime.date(2026, 11, 27),
+}
+
+
+def _rate(**changes: Any) -> dict[str, Any]:
+    """The dollar price with this rate; a change of None takes a part of the rate away."""
+    return _USD | {
+        f"{_LINE_E}.rates": [{name: value for name, value in (_RATE | changes).items() if value is not None}]
+    }
+
+
 TABLE: list[Row] = [
     ("an item of line R in line E", {f"{E}[1].id": "R8"}, ("B2", "block", f"{E}[1].id")),
     ("GPU-hours in line E", {f"{E}[1].unit": "GPU-Hours"}, ("B2", "block", f"{E}[1].unit")),
@@ -130,6 +147,22 @@ TABLE: list[Row] = [
         {f"{R}[0].tax": "included", f"{R}[2].tax": "excluded"},
         ("B14", "warn", f"{R}[0].tax"),
     ),
+    ("a price in another currency", _USD, ("B14", "block", f"{_LINE_E}.rates")),
+    ("a rate without a value", _rate(rate=None), ("B14", "block", f"{_LINE_E}.rates[0].rate")),
+    ("a rate without a source", _rate(source_ref=None), ("B14", "block", f"{_LINE_E}.rates[0].source_ref")),
+    ("a rate without a day", _rate(observed_on=None), ("B14", "block", f"{_LINE_E}.rates[0].observed_on")),
+    (
+        "two rates for one currency",
+        _USD | {f"{_LINE_E}.rates": [_RATE, _RATE | {"rate": "0.9"}]},
+        ("B14", "block", f"{_LINE_E}.rates[1].currency"),
+    ),
+    (
+        "a rate of 91 days ago",
+        _rate(observed_on=datetime.date(2026, 8, 31)),
+        ("B14", "warn", f"{_LINE_E}.rates[0].observed_on"),
+    ),
+    ("a price that is sold for more GPUs", {f"{R}[0].min_gpus": 8}, ("B15", "warn", f"{R}[0].min_gpus")),
+    ("a price for another product", {f"{R}[0].product": "H100 PCIe"}, ("B15", "warn", f"{R}[0].product")),
     (
         "a price for another form factor",
         {f"{R}[0].source_ref": "quote C-1, H100 PCIe"},
@@ -148,6 +181,7 @@ TABLE: list[Row] = [
         {f"{E}[1].state": "not_needed", f"{E}[1].reason": "x"},
         ("B20", "block", f"{E}[1].state"),
     ),
+    ("bundled with a price of its own", {f"{R}[1].unit_price": "1.00"}, ("B20", "block", f"{R}[1].basis")),
     ("not given but priced", {f"{E}[1].state": "not_given"}, ("B20", "block", f"{E}[1].state")),
     ("priced without a price", {f"{E}[1].state": "priced", f"{E}[1].unit_price": ...},
      ("B20", "block", f"{E}[1].unit_price")),
