@@ -7,7 +7,7 @@ from textual.binding import Binding
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from wizard.messages import Answered
 from wizard.printable import printable
@@ -145,18 +145,22 @@ class StepScreen(Page):
         self.query_one("#findings", Static).update(findings_words(mine, here, self.wizard.check_problem))
         self._tell()
         if self.live:  # after the questions are drawn, which need none of it
-            self.call_after_refresh(self._size_in_force)
+            self.call_after_refresh(self._size_live)
 
-    def _size_in_force(self) -> None:
-        self._show_sizing(self.wizard.session.in_force)
+    def _size_live(self) -> None:
+        """Size the answers in force with what is being typed: a check that ends meanwhile must not take it away."""
+        from wizard.live import answers_with
 
-    def on_input_changed(self, event: Input.Changed) -> None:
+        session, field = self.wizard.session, self.focused
+        if isinstance(field, TextField) and field.changed:
+            self._show_sizing(answers_with(session, field.key, field.value))
+        else:
+            self._show_sizing(session.in_force)
+
+    def on_input_changed(self) -> None:
         """Size what is being typed, before anybody has taken it."""
-        field = event.input
-        if self.live and isinstance(field, TextField) and field.changed:
-            from wizard.live import answers_with
-
-            self._show_sizing(answers_with(self.wizard.session, field.key, field.value))
+        if self.live:
+            self._size_live()
 
     def _show_sizing(self, answers: "Answers") -> None:
         """Show the sizing of these answers beside the questions and in one line; a narrow screen shows the line."""
