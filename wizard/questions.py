@@ -124,7 +124,16 @@ def _is_bought(row: Any, _: Answers) -> bool:
 
 
 def _has_own_price(row: Any, answers: Answers) -> bool:
-    return _is_bought(row, answers) and row.basis != "bundled"
+    return _is_bought(row, answers) and row.basis != "bundled" and not _is_worked_out(row)
+
+
+def _is_worked_out(row: Any) -> bool:
+    """Whether the price of a row follows from the inputs of owned hardware."""
+    return getattr(row, "owned_part", None) is not None
+
+
+def _has_a_basis(row: Any, answers: Answers) -> bool:
+    return _is_bought(row, answers) and not _is_worked_out(row)
 
 
 def _is_carried_here(row: Any, _: Answers) -> bool:
@@ -137,15 +146,30 @@ def _names_no_engine(_: Any, answers: Answers) -> bool:
     return row is not None and row.needs_inner
 
 
+def _never(*_: Any) -> bool:
+    """For what only exceptions have to say: where it is not said, nothing is missing."""
+    return False
+
+
 #: Where a question of a row has a meaning only for some rows; by the last two parts of its key.
 _APPLIES: dict[str, Callable[[Any, Answers], bool]] = {
-    "items[].state": lambda *_: False,  # an item with a price is priced; only the other two states have to be said
+    "items[].state": _never,  # an item with a price is priced; only the other two states have to be said
+    "items[].currency": _never,
+    "items[].publisher": _never,
+    "items[].invoice_issuer": _never,
+    "items[].product": _never,
+    "items[].region": _never,
+    "items[].min_gpus": _never,
+    "items[].quoted_text": _never,
+    "items[].owned_part": _never,
+    "owned[].currency": _never,
+    "alternatives[].currency": _never,
     "items[].reason": lambda row, _: row.state in ("not_needed", "not_given"),
-    "items[].quantity": _has_own_price,
+    "items[].quantity": lambda row, _: row.state != "not_needed" and row.basis != "bundled",
     "items[].unit": _has_own_price,
     "items[].unit_price": _has_own_price,
-    "items[].frequency": _is_bought,
-    "items[].basis": _is_bought,
+    "items[].frequency": _has_a_basis,
+    "items[].basis": _has_a_basis,
     "items[].included_in": lambda row, _: row.basis == "bundled",
     "items[].source_ref": _has_own_price,
     "items[].observed_on": _has_own_price,

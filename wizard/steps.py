@@ -156,7 +156,8 @@ def _columns(rows_key: str) -> tuple[str, ...]:
     if rows_key == ASKED_KEY:
         return ("text", "owner", "due")
     pattern = f"{rows_key}[]."
-    return tuple(q.key.removeprefix(pattern) for q in questions() if q.key.startswith(pattern))[:3]
+    named = (q for q in questions() if q.key.startswith(pattern) and q.kind not in ("texts", "choices_by_name"))
+    return tuple(q.key.removeprefix(pattern) for q in named)[:3]
 
 
 ASKED_KEY = "governance.open_questions"

@@ -1,18 +1,21 @@
 """Prices in another currency than their line's: converted by a dated rate of that line, or not given."""
 
+import itertools
+import string
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from iso4217 import Currency, __published__
 
 from tests.unit.document_selections import DAY, select
 from tests.unit.test_document import lookup, part
 from wizard.answers import EngineBudget, RuntimeBudget
 from wizard.answers_file import problems_of
 from wizard.budget import EngineLine, RuntimeLine, engine_line, runtime_line
-from wizard.currencies import is_currency, minor_digits
+from wizard.currencies import is_currency, list_date, minor_digits
 from wizard.document.invariants import violations
 from wizard.document.render import render
 
@@ -96,6 +99,13 @@ def test_a_code_that_nobody_is_paid_in_is_refused(code: str) -> None:
 @pytest.mark.parametrize(("code", "digits"), [("JPY", 0), ("EUR", 2), ("KWD", 3), ("CLF", 4), ("ISK", 0)])
 def test_the_list_knows_the_minor_unit(code: str, digits: int) -> None:
     assert (is_currency(code), minor_digits(code)) == (True, digits)
+
+
+def test_the_list_is_the_published_one() -> None:
+    published = {currency.code: currency.exponent for currency in Currency if currency.exponent is not None}
+    every = ("".join(letters) for letters in itertools.product(string.ascii_uppercase, repeat=3))
+    ours = {code: minor_digits(code) for code in every if is_currency(code)}
+    assert (ours, list_date()) == (published, __published__.isoformat())
 
 
 @pytest.mark.parametrize("rate", ["0", "1e3", "-1", "0.1234567890123", "NaN"])

@@ -9,6 +9,21 @@ from wizard.answers.field import Amount, Count, Currency, ExchangeRate, Percent,
 
 Frequency = Literal["one-time", "monthly", "yearly", "usage-yearly"]
 PriceBasis = Literal["list", "quote", "contract", "estimate", "open-source", "bundled"]
+OwnedName = Literal[
+    "purchase_price",
+    "residual_value",
+    "life_years",
+    "gpus",
+    "average_kw",
+    "pue",
+    "price_kwh",
+    "space_kw",
+    "space_kw_month",
+    "maintenance_percent",
+    "insurance_year",
+    "staff_year",
+]
+OwnedPart = Literal["depreciation", "energy", "space", "maintenance", "insurance", "staff"]
 ItemState = Literal["priced", "not_given", "not_needed"]
 
 
@@ -67,6 +82,59 @@ class Item(Table):
     )
     cause: Text | None = ask("Caused by", "The item of line E that causes this use of GPUs.", advanced=True)
     assumption: Text | None = ask("Assumption", "What the quantity rests on.", advanced=True)
+
+
+class RuntimeItem(Item):
+    """A row of line R, which may be a part of what owned hardware costs."""
+
+    owned_part: OwnedPart | None = ask(
+        "Part of owned hardware",
+        "Its price of a GPU-year is then worked out from the inputs of owned hardware, and none is typed.",
+        advanced=True,
+    )
+
+
+class OwnedInput(Table):
+    """One figure that the cost of owned hardware is worked out from. An input of 0 is said to be 0, with its source."""
+
+    name: OwnedName | None = ask("Input", "Each stands once; what has none of it is given as 0.")
+    value: Amount | None = ask(
+        "Value",
+        "All GPUs together: prices in the currency of the line, years, kW, kWh, % of the purchase price; staff_year "
+        "and insurance_year are amounts a year.",
+    )
+    currency: Currency | None = ask(
+        "Currency of the value", "Only of a price, and only where it differs from the line's.", advanced=True
+    )
+    source_ref: Text | None = ask("Source of the input", "The quote, contract or measurement that it comes from.")
+    observed_on: datetime.date | None = ask("Day of the input", "An input without a day cannot be checked.")
+
+
+class Alternative(Table):
+    """One price under another option: the line is then shown with it in place of the items that it replaces."""
+
+    name: Text | None = ask("What is priced", "One price of the option, such as the tokens of a managed API.")
+    option: Text | None = ask(
+        "Option", "Managed API, rent, own, another GPU: prices with the same option are one alternative."
+    )
+    replaces: tuple[Text, ...] = rows(
+        "Items it replaces", "Their ids; every other item stays as it is in this line.", advanced=True
+    )
+    quantity: Amount | None = ask("Quantity under the option", "Per month or year, or in all for a one-time price.")
+    unit: Text | None = ask("Unit under the option", "What the quantity counts, in the plural.")
+    unit_price: Amount | None = ask("Unit price under the option", "Without a price the option is not shown.")
+    currency: Currency | None = ask(
+        "Currency of the option's price",
+        "Only where it differs from the line's; a dated rate converts it.",
+        advanced=True,
+    )
+    frequency: Frequency | None = ask("Frequency under the option", "One-time and recurring amounts are never added.")
+    basis: PriceBasis | None = ask("Basis of the option's price", "A quote is compared with an estimate with care.")
+    source_ref: Text | None = ask("Source of the option's price", "What a reviewer can look up.")
+    observed_on: datetime.date | None = ask("Option's price observed on", "Prices age on both sides of a comparison.")
+    valid_until: datetime.date | None = ask(
+        "Option's price valid until", "After this day it has to be asked for again.", advanced=True
+    )
 
 
 class Rate(Table):
@@ -139,6 +207,9 @@ class EngineBudget(Line):
     rates: tuple[Rate, ...] = rows(
         "Exchange rates of line E", "For prices that are quoted in another currency than the line's.", advanced=True
     )
+    alternatives: tuple[Alternative, ...] = rows(
+        "Line E under other options", "Prices that the other options would have; the line beside them.", advanced=True
+    )
 
 
 class RuntimeBudget(Line):
@@ -146,9 +217,15 @@ class RuntimeBudget(Line):
 
     section: ClassVar[str] = "budget line R"
 
-    items: tuple[Item, ...] = rows("Items of line R", "GPU capacity, redundancy, operations: R1 to R13.")
+    items: tuple[RuntimeItem, ...] = rows("Items of line R", "GPU capacity, redundancy, operations: R1 to R13.")
     rates: tuple[Rate, ...] = rows(
         "Exchange rates of line R", "For prices that are quoted in another currency than the line's.", advanced=True
+    )
+    owned: tuple[OwnedInput, ...] = rows(
+        "Owned hardware", "Inputs that depreciation, energy and the like are worked out from.", advanced=True
+    )
+    alternatives: tuple[Alternative, ...] = rows(
+        "Line R under other options", "Prices that the other options would have; the line beside them.", advanced=True
     )
 
 

@@ -58,7 +58,7 @@ def _rate(value: object) -> object:
 def _currency(value: str) -> str:
     if not re.fullmatch(r"[A-Z]{3}", value):
         raise ValueError("must be a three-letter ISO 4217 code such as EUR or USD")
-    from wizard.currencies import is_currency, list_date  # a person who types no currency needs no list
+    from wizard.currencies import is_currency, list_date  # only who types a currency needs the list
 
     if not is_currency(value):
         raise ValueError(f"is no currency of ISO 4217, list of {list_date()}")

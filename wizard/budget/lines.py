@@ -4,15 +4,26 @@ The shared models are generic over the money type, so that nothing of line E fit
 the tag `line` keeps them apart in files too.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, field_serializer
 
-from wizard.answers.budget import EngineBudget, Frequency, Item, ItemState, Line, PriceBasis, RuntimeBudget
+from wizard.answers.budget import (
+    EngineBudget,
+    Frequency,
+    Item,
+    ItemState,
+    Line,
+    OwnedPart,
+    PriceBasis,
+    RuntimeBudget,
+    RuntimeItem,
+)
 from wizard.budget.items import catalogue_item, item_order
 from wizard.budget.money import ARITHMETIC, EngineMoney, RuntimeMoney
+from wizard.budget.owned import owned_year, with_owned_price
 from wizard.budget.rates import UsableRate, foreign_currency, usable_rates
 
 M = TypeVar("M", EngineMoney, RuntimeMoney)
@@ -28,7 +39,7 @@ class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class _Row(_Frozen, Generic[M]):
+class Row(_Frozen, Generic[M]):
     """One item of a line.
 
     `key` is the answer it was made from (`budget.engine.items[0]`). `state` is the state after the price was looked
@@ -58,6 +69,7 @@ class _Row(_Frozen, Generic[M]):
     included_in: str | None
     cause: str | None
     memo: bool
+    owned_part: OwnedPart | None = None
     usual_frequency: bool = False
 
     @field_serializer("quantity", "rate")
@@ -77,7 +89,7 @@ class _Row(_Frozen, Generic[M]):
         return self.amount if period == "one-time" else self.yearly
 
 
-class _Subtotal(_Frozen, Generic[M]):
+class Subtotal(_Frozen, Generic[M]):
     """The sum of the rounded row amounts of one period; None if one of its rows is unpriced.
 
     `rows` are the ids that count in it, `unpriced` those of them that have no price. No rows and no money
@@ -106,9 +118,9 @@ class _Line(_Frozen, Generic[M]):
     """One budget line: its rows in the order of the catalogue, its two subtotals and its contingency."""
 
     currency: str | None
-    rows: tuple[_Row[M], ...]
-    one_time: _Subtotal[M]
-    recurring: _Subtotal[M]
+    rows: tuple[Row[M], ...]
+    one_time: Subtotal[M]
+    recurring: Subtotal[M]
     contingency: tuple[_Contingency[M], ...]
 
     @property
@@ -131,40 +143,40 @@ class _Line(_Frozen, Generic[M]):
         return found
 
     @property
-    def added_rows(self) -> tuple[_Row[M], ...]:
+    def added_rows(self) -> tuple[Row[M], ...]:
         """The rows of the amounts table: everything but memo rows and what is not needed."""
         return tuple(row for row in self.rows if not row.memo and row.state != "not_needed")
 
     @property
-    def memo_rows(self) -> tuple[_Row[M], ...]:
+    def memo_rows(self) -> tuple[Row[M], ...]:
         """The rows that are shown and never added."""
         return tuple(row for row in self.rows if row.memo and row.state != "not_needed")
 
     @property
-    def not_needed_rows(self) -> tuple[_Row[M], ...]:
+    def not_needed_rows(self) -> tuple[Row[M], ...]:
         """The rows that are listed below the table with their reason."""
         return tuple(row for row in self.rows if row.state == "not_needed")
 
 
-EngineRow = _Row[EngineMoney]
-EngineSubtotal = _Subtotal[EngineMoney]
+EngineRow = Row[EngineMoney]
+EngineSubtotal = Subtotal[EngineMoney]
 EngineContingency = _Contingency[EngineMoney]
-RuntimeRow = _Row[RuntimeMoney]
-RuntimeSubtotal = _Subtotal[RuntimeMoney]
+RuntimeRow = Row[RuntimeMoney]
+RuntimeSubtotal = Subtotal[RuntimeMoney]
 RuntimeContingency = _Contingency[RuntimeMoney]
 
 
-class _Kind(NamedTuple, Generic[M]):
+class Kind(NamedTuple, Generic[M]):
     """The types of one line, so that one implementation builds both."""
 
     money: type[M]
-    row: type[_Row[M]]
-    subtotal: type[_Subtotal[M]]
+    row: type[Row[M]]
+    subtotal: type[Subtotal[M]]
     contingency: type[_Contingency[M]]
 
 
-_ENGINE = _Kind(EngineMoney, EngineRow, EngineSubtotal, EngineContingency)
-_RUNTIME = _Kind(RuntimeMoney, RuntimeRow, RuntimeSubtotal, RuntimeContingency)
+ENGINE = Kind(EngineMoney, EngineRow, EngineSubtotal, EngineContingency)
+RUNTIME = Kind(RuntimeMoney, RuntimeRow, RuntimeSubtotal, RuntimeContingency)
 
 
 class EngineLine(_Line[EngineMoney]):
@@ -197,15 +209,15 @@ def _missing(item: Item, currency: str | None, *, has_rate: bool) -> tuple[str, 
     return tuple(name for name, value in zip(_WHAT_IS_MISSING, has, strict=True) if value is None)
 
 
-class _Money(NamedTuple):
+class LineMoney(NamedTuple):
     """What the prices of one line are in: its currency, and the rates into it."""
 
     currency: str | None
     rates: Mapping[str, UsableRate]
 
 
-def _row(kind: _Kind[M], item: Item, key: str, number: int, money: _Money) -> _Row[M]:
-    """One row; F-1: amount = quantity x unit price x rate, rounded once, half up, to the currency's minor unit."""
+def priced_row(kind: Kind[M], item: Item, key: str, number: int, money: LineMoney) -> Row[M]:
+    """F-1 on one row: quantity x unit price x rate, rounded once, half up, to the minor unit of the currency."""
     known = catalogue_item(item.id)
     usual = bool(item.state == "not_given" and item.frequency is None and known and known.recurs)
     if usual:
@@ -243,11 +255,12 @@ def _row(kind: _Kind[M], item: Item, key: str, number: int, money: _Money) -> _R
         included_in=item.included_in if _is_bundled(item) else None,
         cause=item.cause,
         memo=bool(known and known.memo),
+        owned_part=item.owned_part if isinstance(item, RuntimeItem) else None,
         usual_frequency=usual,
     )
 
 
-def _subtotal(kind: _Kind[M], rows: Iterable[_Row[M]], period: Period, currency: str | None) -> _Subtotal[M]:
+def subtotal_of(kind: Kind[M], rows: Iterable[Row[M]], period: Period, currency: str | None) -> Subtotal[M]:
     """F-1: the rounded row amounts added as shown, so that a reader who adds the column finds the same."""
     counting = [row for row in rows if row.counts_in(period)]
     unpriced = tuple(row.id for row in counting if row.state == "not_given")
@@ -260,7 +273,7 @@ def _subtotal(kind: _Kind[M], rows: Iterable[_Row[M]], period: Period, currency:
     return kind.subtotal(period=period, money=total, rows=tuple(row.id for row in counting), unpriced=unpriced)
 
 
-def _contingency(kind: _Kind[M], answers: Line, subtotals: tuple[_Subtotal[M], ...]) -> tuple[_Contingency[M], ...]:
+def _contingency(kind: Kind[M], answers: Line, subtotals: tuple[Subtotal[M], ...]) -> tuple[_Contingency[M], ...]:
     """F-7: rate x subtotal of the same line, for the periods it is said of; all that have rows where nothing is said.
 
     Never for an unpriced row: without a subtotal the amount is None.
@@ -281,12 +294,14 @@ def _contingency(kind: _Kind[M], answers: Line, subtotals: tuple[_Subtotal[M], .
     )
 
 
-def _parts(kind: _Kind[M], answers: EngineBudget | RuntimeBudget, table: str) -> dict[str, object]:
-    money = _Money(answers.currency, usable_rates(answers.rates))
-    rows = [_row(kind, item, f"{table}.items[{index}]", index + 1, money) for index, item in enumerate(answers.items)]
+def _parts(
+    kind: Kind[M], answers: EngineBudget | RuntimeBudget, items: Sequence[Item], table: str
+) -> dict[str, object]:
+    money = LineMoney(answers.currency, usable_rates(answers.rates))
+    rows = [priced_row(kind, item, f"{table}.items[{index}]", index + 1, money) for index, item in enumerate(items)]
     rows.sort(key=lambda row: item_order(row.id))
-    one_time = _subtotal(kind, rows, "one-time", answers.currency)
-    recurring = _subtotal(kind, rows, "recurring", answers.currency)
+    one_time = subtotal_of(kind, rows, "one-time", answers.currency)
+    recurring = subtotal_of(kind, rows, "recurring", answers.currency)
     return {
         "currency": answers.currency,
         "rows": tuple(rows),
@@ -298,9 +313,11 @@ def _parts(kind: _Kind[M], answers: EngineBudget | RuntimeBudget, table: str) ->
 
 def engine_line(answers: EngineBudget) -> EngineLine:
     """Line E from the answers of `[budget.engine]`."""
-    return EngineLine.model_validate(_parts(_ENGINE, answers, "budget.engine"))
+    return EngineLine.model_validate(_parts(ENGINE, answers, answers.items, "budget.engine"))
 
 
 def runtime_line(answers: RuntimeBudget) -> RuntimeLine:
-    """Line R from the answers of `[budget.runtime]`."""
-    return RuntimeLine.model_validate(_parts(_RUNTIME, answers, "budget.runtime"))
+    """Line R from the answers of `[budget.runtime]`; rows of owned hardware get the price that F-16 works out."""
+    owned = owned_year(answers)
+    items = [with_owned_price(item, owned) for item in answers.items]
+    return RuntimeLine.model_validate(_parts(RUNTIME, answers, items, "budget.runtime"))

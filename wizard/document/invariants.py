@@ -13,6 +13,7 @@ from probes.smoke.statistics import requests_needed
 from wizard.budget import catalogue_item
 from wizard.budget.money import ARITHMETIC
 from wizard.currencies import minor_digits
+from wizard.document.context.alternatives import PRICES
 from wizard.document.context.measurement import runs
 from wizard.document.context.money import AMOUNTS, BASIS
 from wizard.document.reader import Part, ReadTable, read
@@ -145,7 +146,7 @@ def _source(part: Part, words: str, formulas: set[str], measured: set[str]) -> I
     for match in _DERIVED.finditer(words):
         if match[1] not in formulas:
             yield Violation("X2", f"below {part.heading}: {match[0]} is not in Annex C")
-        rest = rest.replace(match[0], "tool")
+    rest = _DERIVED.sub("tool", rest)
     for match in _MEASURED.finditer(words):
         if not set(re.findall(r"RUN-[0-9]+", match[0])) <= measured:
             yield Violation("X2", f"below {part.heading}: {match[0]} is no run of this selection")
@@ -160,6 +161,10 @@ def _lines(parts: list[Part]) -> Iterator[Violation]:
         for table in part.tables:
             if table.columns == AMOUNTS:
                 yield from _amounts(part.heading, table)
+            if table.columns == PRICES:
+                for row in table.rows:
+                    if not _is_product(row[2], row[3], *_split_period(row[4])):
+                        yield Violation("B16", f"{row[0]}, {row[1]}: the amount is not quantity times price")
 
 
 def _amounts(heading: str, table: ReadTable) -> Iterator[Violation]:
@@ -170,7 +175,7 @@ def _amounts(heading: str, table: ReadTable) -> Iterator[Violation]:
         known = catalogue_item(row[0])
         if known is not None and known.memo:
             yield Violation("B12", f"{row[0]} is a memo row and stands among the amounts of line {own}")
-        if not _is_product(row):
+        if not _is_product(row[3], row[4], row[5], row[2]):
             yield Violation("B16", f"{row[0]}: the amount is not quantity times price")
     for row in table.rows:
         if row in items:
@@ -211,23 +216,29 @@ def _money(text: str) -> Decimal | None:
     return None if match is None else Decimal(match[2].replace(",", ""))
 
 
-def _is_product(row: tuple[str, ...]) -> bool:
+def _split_period(text: str) -> tuple[str, str]:
+    """The amount of an option's price, and how often it is paid as the amounts of the line say it."""
+    amount = re.match(r"[A-Z]{3} [0-9,.]+", text)
+    return (amount[0] if amount else text), ("recurring, 12 ×" if text.endswith("12 × monthly") else "")
+
+
+def _is_product(quantity_and_unit: str, unit_price: str, shown: str, often: str) -> bool:
     """Whether amount = quantity x unit price x rate x periods to the minor unit; true where no amount is shown.
 
     A rate stands exactly where the price is in another currency than the amount.
     """
-    quoted, _, rate = row[4].partition(" × ")
-    amount, price, quantity = _money(row[5]), _money(quoted), _NUMBER.match(row[3])
+    quoted, _, rate = unit_price.partition(" × ")
+    amount, price, quantity = _money(shown), _money(quoted), _NUMBER.match(quantity_and_unit)
     if amount is None:
         return True
-    if price is None or quantity is None or bool(rate) != (quoted[:3] != row[5][:3]):
+    if price is None or quantity is None or bool(rate) != (quoted[:3] != shown[:3]):
         return False
-    unit = Decimal(1).scaleb(-minor_digits(row[5][:3]))
+    unit = Decimal(1).scaleb(-minor_digits(shown[:3]))
     factors = (quantity[0], rate or "1")
     for factor in factors:
         price = ARITHMETIC.multiply(price, Decimal(factor.replace(",", "")))
     once = price.quantize(unit, context=ARITHMETIC)
-    return once * (12 if row[2].startswith("recurring, 12 ×") else 1) == amount
+    return once * (12 if often.startswith("recurring, 12 ×") else 1) == amount
 
 
 def _funding(parts: list[Part]) -> Iterator[Violation]:

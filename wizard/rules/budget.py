@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 
-from wizard.answers import Item
+from wizard.answers import Item, RuntimeItem
 from wizard.budget import EngineRow, catalogue_item
 from wizard.catalogue import engine_id, engines
 from wizard.finding import Finding
@@ -106,7 +106,7 @@ def bundled_item_is_in_a_priced_one(selection: Selection) -> list[Finding]:
     found = []
     for table in ("engine", "runtime"):
         items = list(needed_items(selection, table))
-        priced = {item.id for _, item in items if is_priced(item)}
+        priced = {item.id for _, item in items if is_paid(item)}
         for key, item in items:
             if item.basis != "bundled":
                 continue
@@ -179,7 +179,18 @@ def needed_items(selection: Selection, table: str) -> Iterator[tuple[str, Item]]
 
 def is_priced(item: Item) -> bool:
     """Whether an item has a price of its own that counts."""
-    return item.unit_price is not None and item.state in (None, "priced") and item.basis != "bundled"
+    is_given = item.unit_price is not None and item.state in (None, "priced")
+    return is_given and item.basis != "bundled" and not is_owned(item)
+
+
+def is_paid(item: Item) -> bool:
+    """Whether an item adds an amount to its line: a price of its own, or a part of owned hardware."""
+    return is_priced(item) or is_owned(item)
+
+
+def is_owned(item: Item) -> bool:
+    """Whether the price of an item is worked out from the inputs of owned hardware."""
+    return isinstance(item, RuntimeItem) and item.owned_part is not None and item.state in (None, "priced")
 
 
 def unit_of(item: Item) -> str:

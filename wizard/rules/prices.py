@@ -7,7 +7,7 @@ from wizard.answers import Item
 from wizard.answers.budget import Line
 from wizard.catalogue import gpus, gpus_named
 from wizard.finding import Finding
-from wizard.rules.budget import every_item, is_priced, needed_items
+from wizard.rules.budget import every_item, is_owned, is_paid, needed_items
 from wizard.rules.rule import Rule, finding, listed
 from wizard.selection import Selection
 
@@ -68,7 +68,7 @@ def contingency_is_its_own(selection: Selection) -> list[Finding]:
     budget = selection.answers.budget
     lines: tuple[tuple[str, str, Line], ...] = (("engine", "E", budget.engine), ("runtime", "R", budget.runtime))
     for table, line, facts in lines:
-        priced = [(key, item) for key, item in needed_items(selection, table) if is_priced(item)]
+        priced = [(key, item) for key, item in needed_items(selection, table) if is_paid(item)]
         if priced:
             found += _contingency(f"budget.{table}", line, facts, priced)
     return found
@@ -187,7 +187,7 @@ def state_and_price_agree(selection: Selection) -> list[Finding]:
             elif item.state == "not_needed" and item.reason is None:
                 message = f"{name} of line {line} is marked not needed without a reason."
                 found.append(finding("B20", "warn", message, f"{key}.reason", "Say why it is not needed."))
-            elif item.state == "priced" and item.unit_price is None and item.basis != "bundled":
+            elif item.state == "priced" and item.unit_price is None and item.basis != "bundled" and not is_owned(item):
                 message = f"{name} of line {line} is marked priced but has no price."
                 remedy = "Give the price, or mark the item as not given."
                 found.append(finding("B20", "block", message, f"{key}.unit_price", remedy))

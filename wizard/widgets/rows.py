@@ -72,6 +72,9 @@ def _item_line(_: str, row: Tree) -> str:
         return f"{name}not needed"
     if row.get("basis") == "bundled":
         return f"{name}in the price of {printable(str(row.get('included_in') or 'another item'))}"
+    if row.get("owned_part"):
+        quantity = fitted(printable(str(row.get("quantity") or "not given")), 9)
+        return f"{name}{quantity:>9} GPU-Years, {printable(str(row['owned_part']))}, worked out"
     quantity, price = (printable(str(row.get(field) or "not given")) for field in ("quantity", "unit_price"))
     return f"{name}{fitted(quantity, 9):>9} x {fitted(price, 10):<11}{printable(str(row.get('frequency') or ''))}"
 

@@ -23,7 +23,9 @@ from wizard.budget import (
     runtime_unit_costs,
 )
 from wizard.document import formats
+from wizard.document.context.alternatives import other_options
 from wizard.document.context.common import Context
+from wizard.document.context.owned import owned_block
 from wizard.document.context.rates import rates_table, tax_words
 from wizard.document.markdown import NOT_GIVEN, Table
 
@@ -133,13 +135,17 @@ def runtime_block(line: RuntimeLine, answers: RuntimeBudget, said: Said, tokens:
         share, money = idle
         words = f"R3 idle part of R1 at U = {formats.number(share, 3)}, {money.text()} a year (derived F-10)"
         context["memo"] = [words, *_texts(context["memo"])]
-    return context | {
-        "costs": table,
-        "costs_why": _no_costs(line, rate, tokens),
-        "overloaded": costs is not None and costs.utilisation > 1,
-        "rate": None if rate.tok_s is None else formats.number(rate.tok_s, 0),
-        "run": rate.run,
-    }
+    return (
+        context
+        | owned_block(line, answers, said)
+        | {
+            "costs": table,
+            "costs_why": _no_costs(line, rate, tokens),
+            "overloaded": costs is not None and costs.utilisation > 1,
+            "rate": None if rate.tok_s is None else formats.number(rate.tok_s, 0),
+            "run": rate.run,
+        }
+    )
 
 
 def _texts(found: object) -> list[str]:
@@ -165,6 +171,7 @@ def _block(line: _Line, answers: _Answers, said: Said) -> Context:
         "contingency": _contingency_words(line, answers),
         "rates": rates_table(answers, line, said),
         "tax": tax_words(answers.items),
+        **other_options(line, answers, said),
         "basis": _basis(line, answers.items),
         "owner": _owner(answers, said, f"budget.{'engine' if line.line == 'E' else 'runtime'}"),
     }
@@ -217,7 +224,8 @@ def _amount_row(row: _Row, line: _Line, said: Said) -> tuple[str, ...]:
         amount, word = _no_amount(row, line), "missing, default" if row.usual_frequency else "missing"
     else:
         amount = _shown_amount(row)
-        word = f"derived F-1, {said(f'{row.key}.quantity', f'{row.key}.unit_price')}"
+        keys = [f"{row.key}.quantity", *([] if row.owned_part else [f"{row.key}.unit_price"])]
+        word = f"derived F-1, {'derived F-16, ' if row.owned_part else ''}{said(*keys)}"
     return (
         row.id,
         title,
@@ -261,6 +269,8 @@ def _subtotal_row(line: _Line, subtotal: _Subtotal) -> tuple[str, ...]:
 
 def _lacking(row: _Row) -> str:
     lacks = [_LACKS.get(name, name) for name in row.missing]
+    if row.owned_part and "unit_price" in row.missing:
+        lacks[lacks.index("unit price")] = f"inputs of its {row.owned_part}"
     said = f"{row.id} lacks {formats.listed(lacks)}" if lacks else f"{row.id} is stated as not given"
     return f"{said} ({row.reason})" if row.reason else said
 
@@ -295,6 +305,9 @@ def _basis(line: _Line, items: Sequence[Item]) -> Table | None:
 
 
 def _basis_cells(item: Item, row: _Row) -> tuple[str, ...]:
+    if row.owned_part:
+        none = "not applicable"
+        return ("worked out", "inputs of owned hardware below", none, none, none, item.assumption or NOT_GIVEN)
     pricing: str = item.pricing or "pricing not given"
     if item.term_months:
         pricing = f"{pricing} {formats.counted(item.term_months, 'month')}"
