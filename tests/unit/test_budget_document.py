@@ -134,6 +134,18 @@ def test_without_a_price_of_another_option_nothing_is_shown() -> None:
     assert "Managed API" not in str(part(text, HEADINGS["R"]).tables)
 
 
+def test_a_price_that_may_change_without_notice_is_named() -> None:
+    text = render(_selection({}, {"currency": "EUR", "items": [_row("R1", "7", pricing="Dynamic"), _row("R9", "1")]}))
+    assert "May change without notice (pricing Dynamic): R1." in part(text, HEADINGS["R"]).prose
+
+
+def test_an_engine_in_the_price_of_the_runtime_counts_once() -> None:
+    bundled = {"id": "E2", "basis": "bundled", "included_in": "R1", "frequency": "yearly"}
+    text = render(_selection({"currency": "EUR", "items": [bundled, _row("E7", "5")]}, {}))
+    assert lookup(text, HEADINGS["E"], "E2", "Amount") == "included in R1"
+    assert lookup(text, "Decision in brief", "E", "Recurring per year") == "5.00"
+
+
 # ---------------------------------------------------------------- any budget
 
 
@@ -162,7 +174,7 @@ def _line(letter: str) -> st.SearchStrategy[dict[str, Any]]:
     parts = st.sampled_from(["depreciation", "energy", "space", "maintenance", "insurance", "staff"])
     extra: st.SearchStrategy[dict[str, str]] = st.one_of(
         st.just({}),
-        st.just({"basis": "bundled", "included_in": ids[0]}),
+        st.sampled_from([ids[0], "R1"]).map(lambda holder: {"basis": "bundled", "included_in": holder}),
         st.sampled_from(["not_needed", "not_given"]).map(lambda state: {"state": state}),
         parts.map(lambda name: {"owned_part": name}) if letter == "R" else st.just({}),
     )

@@ -7,7 +7,9 @@ from wizard.answers import EngineBudget, RuntimeBudget
 from wizard.answers.budget import Alternative
 from wizard.budget import EngineLine, RuntimeLine
 from wizard.budget.alternatives import OptionLine, engine_options, option_name, replaced_ids, runtime_options
+from wizard.budget.rates import foreign_currency, usable_rates
 from wizard.finding import Finding
+from wizard.rules.budget import STALE_DAYS
 from wizard.rules.rule import Rule, finding, listed
 from wizard.selection import Selection
 
@@ -39,6 +41,11 @@ def _line(
     for position, price in enumerate(answers.alternatives):
         key = f"{at}.alternatives[{position}]"
         yield from _price(key, price, selection)
+        foreign = foreign_currency(price.currency, answers.currency)
+        if foreign and price.unit_price is not None and foreign not in usable_rates(answers.rates):
+            message = f"{_name(price)} is in {foreign}, for which line {line.line} has no dated rate."
+            remedy = f"Give the rate with its source and its day, or ask for the price in {answers.currency}."
+            yield finding("B22", "warn", message, f"{key}.currency", remedy)
         strange = [named for named in price.replaces if not replaced_ids(line.rows, named)]
         if strange:
             message = f"{_name(price)} stands in place of {listed(strange)}, which line {line.line} does not have."
@@ -68,6 +75,10 @@ def _price(key: str, price: Alternative, selection: Selection) -> Iterator[Findi
     elif price.valid_until is not None and price.valid_until < selection.prepared_on:
         message = f"{_name(price)} was valid until {price.valid_until.isoformat()}."
         yield finding("B22", "warn", message, f"{key}.valid_until", "Ask for the price again.")
+    elif price.observed_on is not None and (selection.prepared_on - price.observed_on).days > STALE_DAYS:
+        age = (selection.prepared_on - price.observed_on).days
+        message = f"{_name(price)} was observed {age} days ago."
+        yield finding("B22", "warn", message, f"{key}.observed_on", "Confirm the price, with the new date.")
 
 
 def _name(price: Alternative) -> str:

@@ -6,10 +6,10 @@ from typing import get_args
 
 from wizard.answers import RuntimeItem
 from wizard.answers.budget import OwnedInput, OwnedName, OwnedPart
-from wizard.budget.owned import UNIT, OwnedYear, owned_year
+from wizard.budget.owned import MONEY, UNIT, OwnedYear, owned_year
 from wizard.finding import Finding
 from wizard.proof import gpus_in_all
-from wizard.rules.budget import unit_of
+from wizard.rules.budget import STALE_DAYS, unit_of
 from wizard.rules.rule import Rule, finding, listed, number
 from wizard.selection import Selection
 
@@ -33,7 +33,12 @@ def owned_hardware_is_worked_out(selection: Selection) -> list[Finding]:
     year = owned_year(answers)
     if year is None and not rows:
         return []
-    return [*_inputs(rows, year, answers.owned), *_ways(rows, selection), *_coverage(rows, year, selection)]
+    return [
+        *_inputs(rows, year, answers.owned),
+        *_old_prices(selection),
+        *_ways(rows, selection),
+        *_coverage(rows, year, selection),
+    ]
 
 
 def _inputs(rows: _Rows, year: OwnedYear | None, given: tuple[OwnedInput, ...]) -> Iterator[Finding]:
@@ -55,6 +60,16 @@ def _inputs(rows: _Rows, year: OwnedYear | None, given: tuple[OwnedInput, ...]) 
         message = f"The input {_words(name)} of owned hardware {why}{for_what}."
         where = _OWNED if place is None else f"{_OWNED}[{place}].{_field(given[place])}"
         yield finding("B21", "block", message, where, remedy)
+
+
+def _old_prices(selection: Selection) -> Iterator[Finding]:
+    """A price ages; a useful life or a PUE does not."""
+    for index, row in enumerate(selection.answers.budget.runtime.owned):
+        age = 0 if row.observed_on is None else (selection.prepared_on - row.observed_on).days
+        if row.name in MONEY and age > STALE_DAYS:
+            message = f"The input {_words(row.name)} of owned hardware is {age} days old."
+            remedy = "Confirm the price, with the new date."
+            yield finding("B21", "warn", message, f"{_OWNED}[{index}].observed_on", remedy)
 
 
 def _words(name: OwnedName) -> str:

@@ -124,6 +124,7 @@ TABLE: list[Row] = [
     ("no fee for commercial software", _COMMERCIAL, ("B4", "warn", f"{E}[0].unit_price")),
     ("accelerators of one replica only", {f"{E}[0].quantity": 2}, ("B5", "block", f"{E}[0].quantity")),
     ("a bundle in nothing", {f"{R}[1].included_in": "R77"}, ("B6", "block", f"{R}[1].included_in")),
+    ("hardware in a price of line E", {f"{R}[1].included_in": "E4"}, ("B6", "block", f"{R}[1].included_in")),
     ("a bundle in itself", {f"{R}[1].included_in": "R4"}, ("B6", "block", f"{R}[1].included_in")),
     ("a price without a date", {f"{E}[1].observed_on": ...}, ("B7", "block", f"{E}[1].observed_on")),
     ("a price without a unit", {f"{E}[1].unit": ...}, ("B7", "block", f"{E}[1].unit")),
@@ -281,6 +282,11 @@ TABLE: list[Row] = [
     ("an option without a basis", _option(basis=None), ("B22", "warn", f"{_OPTION}[0].basis")),
     ("an option out of date", _option(valid_until=datetime.date(2026, 11, 1)),
      ("B22", "warn", f"{_OPTION}[0].valid_until")),
+    ("an option of 91 days ago", _option(observed_on=datetime.date(2026, 8, 31)),
+     ("B22", "warn", f"{_OPTION}[0].observed_on")),
+    ("an option in a currency without a rate", _option(currency="USD"), ("B22", "warn", f"{_OPTION}[0].currency")),
+    ("an input of 91 days ago", owned() | {OWNED: [row | {"observed_on": datetime.date(2026, 8, 31)} if row["name"]
+     == "price_kwh" else row for row in owned_inputs()]}, ("B21", "warn", f"{OWNED}[6].observed_on")),
     ("an option in place of nothing", _option(replaces=["R1", "R4", "R77"]), ("B22", "warn", f"{_OPTION}[0].replaces")),
     ("an option that leaves a bundle alone", _option(replaces=["R1"]), ("B22", "warn", f"{_OPTION}[0].replaces")),
 ]  # fmt: skip

@@ -26,7 +26,7 @@ from wizard.document import formats
 from wizard.document.context.alternatives import other_options
 from wizard.document.context.common import Context
 from wizard.document.context.owned import owned_block
-from wizard.document.context.rates import rates_table, tax_words
+from wizard.document.context.rates import rates_table, tax_words, unfirm_words
 from wizard.document.markdown import NOT_GIVEN, Table
 
 Said = Callable[..., str]
@@ -171,6 +171,7 @@ def _block(line: _Line, answers: _Answers, said: Said) -> Context:
         "contingency": _contingency_words(line, answers),
         "rates": rates_table(answers, line, said),
         "tax": tax_words(answers.items),
+        "unfirm": unfirm_words(answers.items),
         **other_options(line, answers, said),
         "basis": _basis(line, answers.items),
         "owner": _owner(answers, said, f"budget.{'engine' if line.line == 'E' else 'runtime'}"),

@@ -45,10 +45,20 @@ def _currency(money: object) -> object:
     return getattr(money, "currency", None)
 
 
+def unfirm_words(items: Sequence[Item]) -> str:
+    """Which prices may change without notice; empty where none may."""
+    return ", ".join(
+        item.id or item.item or "an item" for item in items if item.pricing == "Dynamic" and _is_priced(item)
+    )
+
+
+def _is_priced(item: Item) -> bool:
+    return item.unit_price is not None and item.state in (None, "priced") and item.basis != "bundled"
+
+
 def tax_words(items: Sequence[Item]) -> str:
     """Which items have their price with tax and which without; empty where nothing is priced."""
-    priced = [item for item in items if item.unit_price is not None and item.state in (None, "priced")]
-    priced = [item for item in priced if item.basis != "bundled"]
+    priced = [item for item in items if _is_priced(item)]
     said = []
     for tax, words in _TAX:
         names = [item.id or item.item or "an item" for item in priced if item.tax == tax]
