@@ -21,6 +21,8 @@ class Terminal:
 
     def __init__(self, command: list[str], columns: int = 80, lines: int = 24) -> None:
         self.screen = pyte.Screen(columns, lines)
+        # What a terminal answers when a program asks where the cursor is; without it some wait for seconds.
+        self.screen.write_process_input = self.send
         self._stream = pyte.ByteStream(self.screen)
         self.begin = time.perf_counter()
         self.pid, self._handle = pty.fork()
