@@ -1,5 +1,6 @@
 """The questions, read from the answer models: one list for form, answers file, JSON Schema and review."""
 
+import dataclasses
 import datetime
 import types
 from collections.abc import Callable, Iterator
@@ -70,11 +71,27 @@ def by_key() -> dict[str, Question]:
 
 def question_of(key: str) -> Question | None:
     """The question behind the key of one answer, such as `engine.models[0].name`; None where nothing is asked."""
+    return _asked(key) or _named_question(key)
+
+
+def _asked(key: str) -> Question | None:
     parts = [part.split("[")[0] + "[]" if "[" in part else part for part in key.split(".")]
     pattern = ".".join(parts)
     if pattern.startswith("engine.strategies.") and len(parts) > 3:
         pattern = ".".join([*parts[:2], "<id>", *parts[3:]])
     return by_key().get(pattern)
+
+
+def _named_question(key: str) -> Question | None:
+    """The question of one name in a table of names (`engine.options[0].gates."TTFT < 2.0 s"`): one value of its own."""
+    at = key.find(".")
+    while (at := key.find(".", at + 1)) > 0:
+        table = _asked(key[:at])
+        if table is not None and table.kind == "choices_by_name":
+            name = key[at + 1 :].strip('"')
+            kind: Kind = "choice" if table.choices else "amount" if table.unit == "days" else "integer"
+            return dataclasses.replace(table, key=key, title=name, kind=kind)
+    return None
 
 
 @dataclass(frozen=True)
@@ -225,7 +242,7 @@ def _kind(annotation: Any) -> tuple[Kind, tuple[str, ...]]:
     if get_origin(annotation) is tuple:
         return "texts", ()
     if get_origin(annotation) is dict:
-        return "choices_by_name", ()
+        return "choices_by_name", _kind(get_args(annotation)[1])[1]
     kinds: dict[Any, Kind] = {
         bool: "yes_no",
         str: "text",

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from wizard.budget.items import CATALOGUE
-from wizard.option_list import about_criteria, about_option, choices
+from wizard.option_list import about_criteria, about_option, choices, names_of_option
 from wizard.printable import printable
 from wizard.questions import question_of
 from wizard.screens.modals import ChoiceScreen, UnknownScreen, WayOut
@@ -162,8 +162,14 @@ def _edit(app: "WizardApp", rows_key: str, index: int) -> None:
 
 
 def _push_row(app: "WizardApp", rows_key: str, index: int | str, first: str | None = None) -> None:
-    step = row_step(rows_key, index)
-    app.push_screen(StepScreen(step, step.name, more=False, first=first, is_row=True))
+    app.push_screen(row_screen(app, rows_key, index, more=False, first=first))
+
+
+def row_screen(app: "WizardApp", rows_key: str, index: int | str, *, more: bool, first: str | None) -> StepScreen:
+    """The screen of one row; gates and criteria of an option are asked one by one."""
+    names = names_of_option(index, app.checked) if rows_key == OPTIONS and isinstance(index, int) else {}
+    step = row_step(rows_key, index, names)
+    return StepScreen(step, step.name, more=more, first=first, is_row=True)
 
 
 def _remove(app: "WizardApp", rows_key: str, index: int) -> None:

@@ -19,10 +19,11 @@ from wizard.defaults import fill
 from wizard.provenance import Origin
 from wizard.questions import Question, question_of
 from wizard.session_json import decoded, encoded
-from wizard.typed import UnusableError, parse, shown
+from wizard.typed import UnusableError, parse, shown, understood
 
 if TYPE_CHECKING:
     from probes.machine import Machine
+    from wizard.selection import Selection
 
 #: The name under which the wizard's answers stand beside a document, and so in the origin of each value.
 LAYER_NAME = "answers.toml"
@@ -39,7 +40,10 @@ class Rejected:
 
 @dataclass(frozen=True)
 class Place:
-    """What one question shows: the text, the value that holds without one, the state in words, and what is wrong."""
+    """What one question shows: the text, the value that holds without one, the state in words, and what is wrong.
+
+    `note` says what was made of a text that was not taken as it stood.
+    """
 
     key: str
     question: Question
@@ -48,6 +52,7 @@ class Place:
     state: str
     source: str
     problem: str | None
+    note: str = ""
 
 
 @dataclass
@@ -99,14 +104,20 @@ class Session:
         """The text of a question as a field shows it."""
         return self.rejected[key].raw if key in self.rejected else shown(tree.get(self.tree, key))
 
-    def place(self, key: str) -> Place:
-        """Everything that the screen shows of one question."""
+    def place(self, key: str, checked: "Selection | None" = None) -> Place:
+        """Everything that the screen shows of one question.
+
+        `checked` has the defaults that rest on the facts of the model, which a session does not know.
+        """
         question = question_of(key)
         if question is None:
             raise KeyError(key)
         value = _value(self.in_force, key)
         given = tree.get(self.tree, key) is not None
         origin = self._filled.get(key)
+        if value is None and checked is not None:
+            origin = checked.origins.get(key.replace('"', ""))
+            value = _value(checked.answers, key) if origin and origin.layer == "default" else None
         rejected = self.rejected.get(key)
         asked = self.asked(key)
         if rejected is not None:
@@ -129,7 +140,13 @@ class Session:
             state=state,
             source=source,
             problem=rejected.message if rejected else None,
+            note=self._note(key, question) if given and not rejected else "",
         )
+
+    def _note(self, key: str, question: Question) -> str:
+        typed = self.origins[key].raw if key in self.origins else None
+        words = understood(question, typed) if typed else ""
+        return f"{typed}: {words}" if words else ""
 
     def asked(self, key: str) -> str | None:
         """The colleague whom this question waits for; None where nobody was asked."""
@@ -147,7 +164,7 @@ class Session:
             return self.rejected[key].message if key in self.rejected else None
         try:
             value = parse(question, raw)
-            message = self._try(key, value)
+            message = self._try(key, value, typed=raw if understood(question, raw) else None)
         except UnusableError as error:
             message = str(error)
         self.left_open.discard(key)
@@ -304,7 +321,7 @@ class Session:
         session._settle()
         return session
 
-    def _try(self, key: str, value: Any) -> str | None:
+    def _try(self, key: str, value: Any, *, typed: str | None = None) -> str | None:
         """Put a value in force; returns why it cannot be."""
         new = copy.deepcopy(self.tree)
         if value is None:
@@ -318,7 +335,7 @@ class Session:
         if value is None:
             self.origins.pop(key, None)
         else:
-            self.origins[key] = _typed()
+            self.origins[key] = _typed(typed)
         self._settle()
         return None
 
@@ -356,8 +373,8 @@ class Session:
         self._in_force = None
 
 
-def _typed() -> Origin:
-    return Origin(layer="session", detail="typed in the wizard")
+def _typed(raw: str | None = None) -> Origin:
+    return Origin(layer="session", detail="typed in the wizard", raw=raw)
 
 
 def _given_by(origin: Origin | None) -> tuple[str, str]:

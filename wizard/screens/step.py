@@ -12,6 +12,7 @@ from textual.widgets import Static
 from wizard.messages import Answered
 from wizard.printable import printable
 from wizard.screens.page import Page
+from wizard.session import Place
 from wizard.steps import OPTIONS, STRATEGIES, Step, step_of
 from wizard.views import findings_words
 from wizard.widgets.field import ChoiceField, QuestionRow, TextField
@@ -93,12 +94,11 @@ class StepScreen(Page):
     def compose(self) -> ComposeResult:
         """Frame, questions beside their reason, a hint, the findings, the keys."""
         yield self.frame
-        session = self.wizard.session
         keys = [*self.step.basic, *(self.step.advanced if self.more else ())]
         with Horizontal(id="body"):
             with Form(id="form", can_focus=False):
                 for key in keys:
-                    yield QuestionRow(session.place(key))
+                    yield QuestionRow(self._place(key))
                 for rows in self.step.lists:
                     yield Static(rows.title, classes="list-title", markup=False)
                     yield RowsList(rows.key)
@@ -119,7 +119,7 @@ class StepScreen(Page):
         """Put the focus on the question asked for, else on the first one."""
         self.show()
         for row in self.query(QuestionRow):
-            if row.place.key == self.first:
+            if self.first and (row.place.key == self.first or row.place.key.startswith(f"{self.first}.")):
                 row.field.focus()
                 return
 
@@ -128,7 +128,7 @@ class StepScreen(Page):
         super().show()
         session = self.wizard.session
         for row in self.query(QuestionRow):
-            row.show(session.place(row.place.key))
+            row.show(self._place(row.place.key))
         for rows in self.query(RowsList):
             if rows.rows_key == STRATEGIES:
                 decided = session.tree.get("engine", {}).get("strategies", {})
@@ -248,9 +248,12 @@ class StepScreen(Page):
         self.commit()
         super().action_review()
 
+    def _place(self, key: str) -> Place:
+        return self.wizard.session.place(key, self.wizard.checked)
+
     def _lines(self) -> list[str]:
         if self.focused_key is not None:
-            return why_lines(self.wizard.session.place(self.focused_key))
+            return why_lines(self._place(self.focused_key))
         if isinstance(self.focused, RowsList):
             return self.wizard.list_lines(self.focused.rows_key, self.focused.highlighted)
         if isinstance(self.focused, More):
@@ -263,7 +266,7 @@ class StepScreen(Page):
         if self.focused_key is None:
             self.query_one("#hint", Static).update("\n".join([*lines[2:3], "F1 says more"]))
             return
-        place = self.wizard.session.place(self.focused_key)
+        place = self._place(self.focused_key)
         unit = f" [{place.question.unit}]" if place.question.unit else ""
         keys = "F2 I do not know" + ("   ← → choose" if isinstance(self.focused, ChoiceField) else "")
         self.query_one("#hint", Static).update(f"{printable(place.question.why)}{unit}\n{keys}   F1 says more")
