@@ -406,7 +406,7 @@ class WizardApp(Working):
 
     def ask_unknown(self, key: str) -> None:
         """Offer the ways out of a question."""
-        from wizard.rowing import ask_unknown
+        from wizard.unknowns import ask_unknown
 
         ask_unknown(self, key)
 
