@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from textual.command import CommandPalette
-from textual.widgets import Input
+from textual.command import CommandList, CommandPalette
+from textual.pilot import Pilot
 
 from tests.tui.conftest import DAY, settle, words
 from wizard.answers_writer import render_answers
@@ -27,21 +27,21 @@ def on_step(app: object) -> bool:
     return isinstance(getattr(app, "screen", None), StepScreen)
 
 
-async def chosen(app: WizardApp, pilot: object, typed: str) -> None:
-    """Open the palette, type and take the first entry."""
-    await pilot.press("ctrl+p")  # type: ignore[attr-defined]
-    await settle(pilot, lambda _: isinstance(app.screen, CommandPalette))  # type: ignore[arg-type]
-    await pilot.press(*(("space" if letter == " " else letter) for letter in typed))  # type: ignore[attr-defined]
-    await settle(pilot, lambda _: _list_of(app) > 0)  # type: ignore[arg-type]
-    await pilot.press("enter")  # type: ignore[attr-defined]
-    await settle(pilot, lambda _: not isinstance(app.screen, CommandPalette))  # type: ignore[arg-type]
+async def chosen(app: WizardApp, pilot: Pilot[int], typed: str) -> None:
+    """Open the palette, type, wait until the entry of that name is the first, and take it."""
+    await pilot.press("ctrl+p")
+    await settle(pilot, lambda _: isinstance(app.screen, CommandPalette))
+    await pilot.press(*("space" if letter == " " else letter for letter in typed))
+    await settle(pilot, lambda _: typed in _first_entry(app))
+    await pilot.press("enter")
+    await settle(pilot, lambda _: not isinstance(app.screen, CommandPalette))
 
 
-def _list_of(app: WizardApp) -> int:
-    from textual.command import CommandList
-
-    found = app.screen.query(CommandList)
-    return found.first().option_count if found and not app.screen.query_one(Input).value == "" else 0
+def _first_entry(app: WizardApp) -> str:
+    entries = app.screen.query(CommandList)
+    if not entries or not entries.first().option_count:
+        return ""
+    return str(entries.first().get_option_at_index(0).prompt).lower()
 
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24)])

@@ -12,6 +12,8 @@ from textual.theme import Theme
 from wizard.themes import THEMES, keep_look
 
 if TYPE_CHECKING:
+    from textual.app import App
+
     from wizard.app import WizardApp
 
 HIGH_CONTRAST = Theme(
@@ -56,7 +58,7 @@ e  end what an earlier run left    d  what changed"""
 
 def open_palette(wizard: "WizardApp") -> None:
     """Ask where to go."""
-    if not CommandPalette.is_open(wizard):
+    if not CommandPalette.is_open(cast("App[object]", wizard)):
         wizard.push_screen(CommandPalette(placeholder="A question, a screen, the keys, a look …"))
 
 
