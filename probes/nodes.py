@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from probes.machine import Machine, Node, NodeKind, Problem
 from probes.problems import problem
@@ -19,7 +19,7 @@ class Difference(NamedTuple):
     of: Callable[[NodeKind], str]
 
 
-def _value(reading: Reading[object]) -> str:
+def _value(reading: Reading[Any]) -> str:
     return "unknown" if reading.value is None else str(reading.value)
 
 

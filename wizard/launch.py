@@ -145,7 +145,7 @@ class Launch(BaseModel):
     @property
     def worker_ranks(self) -> str:
         """The ranks of a replica's further nodes in words: "1", or "1 to 3"."""
-        return "1" if self.nodes == 2 else f"1 to {self.nodes - 1}"  # noqa: PLR2004  # the head and one other
+        return "1" if self.nodes == 2 else f"1 to {self.nodes - 1}"
 
     def worker_command(self) -> tuple[tuple[str, ...], ...]:
         """The command of every further node of a replica; none where it has one node.
