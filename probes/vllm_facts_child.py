@@ -11,6 +11,7 @@ import inspect
 import json
 import os
 import platform
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -156,6 +157,7 @@ def _quantization() -> list[dict[str, Any]]:
 
 
 def _backends() -> list[dict[str, Any]]:
+    _keep_one_kernel_library()
     registry = importlib.import_module("vllm.v1.attention.backends.registry").AttentionBackendEnum
     capability_type = importlib.import_module("vllm.platforms.interface").DeviceCapability
     rows = []
@@ -176,6 +178,16 @@ def _backends() -> list[dict[str, Any]]:
             row["problem"] = _words(error)
         rows.append(row)
     return sorted(rows, key=lambda row: str(row["name"]))
+
+
+def _keep_one_kernel_library() -> None:
+    """Refuse `vllm._C` where the kernels of this processor are in another file.
+
+    The CPU wheel holds the same kernels for AVX2, AVX-512 and AVX-512 with bf16; a second file registers the same names
+    again, which ends the process (vLLM 0.32.0, when a backend of another platform is asked on an AVX2 processor).
+    """
+    importlib.import_module("vllm._custom_ops")  # loads the file of this processor
+    sys.modules.setdefault("vllm._C", None)  # type: ignore[arg-type]  # None makes the import an ImportError
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The command `selwiz`. Its version is printed before anything else is imported."""
 
+import gc
 import sys
 
 from wizard import __version__
@@ -10,6 +11,8 @@ def main() -> int:
     if sys.argv[1:] == ["--version"]:
         print(f"selwiz {__version__}")
         return 0
+    # What the imports make lives to the end, and looking through it every 700 objects costs a start 6 % of its time.
+    gc.set_threshold(50_000, 20, 20)
     from wizard.cli import run
 
     return run(sys.argv[1:])

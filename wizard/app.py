@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import signal
 from functools import cached_property
 from pathlib import Path
@@ -42,6 +43,7 @@ class WizardApp(Working):
         self.written: Path | None = None
         self.save_problem = ""
         self._ending = False
+        self._return: Callable[[], None] = self.show_step
 
     # ---------------------------------------------------------------- state that screens show
 
@@ -253,7 +255,6 @@ class WizardApp(Working):
 
     def forward(self) -> None:
         """The next step; after the last one the smoke, then the review, then writing."""
-        from wizard.screens.review import ReviewScreen
         from wizard.screens.smoke import SmokeScreen
         from wizard.screens.step import StepScreen
 
@@ -266,7 +267,7 @@ class WizardApp(Working):
         elif isinstance(screen, StepScreen):
             self._replace(SmokeScreen())
         elif isinstance(screen, SmokeScreen):
-            self._replace(ReviewScreen())
+            self.review()
         else:
             self.write()
 
@@ -281,7 +282,7 @@ class WizardApp(Working):
             self.step_number -= 1
             self.show_step()
         elif isinstance(screen, ReviewScreen):
-            self._replace(SmokeScreen())
+            self._return()
         elif isinstance(screen, SmokeScreen):
             self.show_step()
         elif len(self.screen_stack) > 2:
@@ -298,14 +299,26 @@ class WizardApp(Working):
         from wizard.screens.review import ReviewScreen
 
         if self._session is not None and not isinstance(self.screen, ReviewScreen):
+            self._return = self._here()
             self.session.drop_empty_rows()
             self._replace(ReviewScreen())
+
+    def _here(self) -> "Callable[[], None]":
+        """The way back to the place that is shown."""
+        from wizard.screens.smoke import SmokeScreen
+        from wizard.screens.step import StepScreen
+
+        screen = self.screen
+        if isinstance(screen, StepScreen):
+            key = screen.focused_key or (screen.step.basic[0] if screen.is_row else "")
+            return functools.partial(self.go_to, key) if key else self.show_step
+        return lambda: self._replace(SmokeScreen())
 
     def go_to(self, key: str) -> None:
         """The question behind a key: its step, its row if it has one, and the focus on its field."""
         from wizard.questions import question_of
-        from wizard.screens.step import StepScreen
-        from wizard.steps import row_of, row_step, step_of
+        from wizard.rowing import row_screen
+        from wizard.steps import row_of, step_of
 
         number = step_of(key, short=self.session.short)
         if number is None and self.session.short:
@@ -320,8 +333,7 @@ class WizardApp(Working):
         self.show_step(first=key)
         row = row_of(key)
         if row is not None and question is not None and key not in step.basic:
-            more = question.advanced
-            self.push_screen(StepScreen(row_step(*row), row_step(*row).name, more=more, first=key, is_row=True))
+            self.push_screen(row_screen(self, *row, more=question.advanced, first=key))
 
     def explain(self, lines: list[str]) -> None:
         """Show some lines in a window."""
@@ -359,7 +371,7 @@ class WizardApp(Working):
 
     def ask_unknown(self, key: str) -> None:
         """Offer the ways out of a question."""
-        from wizard.rowing import ask_unknown
+        from wizard.unknowns import ask_unknown
 
         ask_unknown(self, key)
 

@@ -85,6 +85,8 @@ _KINDS = (
     _Kind(r"runtime\.workload\.(profile|concurrency|(input|output|shared_prefix)_tokens|turns)", "R", lapses=True),
     _Kind(r"runtime\.workload\..*", "R", lapses=False),
     _Kind(r"budget\.runtime\.items\[R[12][a-z]?\]\.provider", "ER", lapses=True),
+    # What another option would cost changes no amount of the line.
+    _Kind(r"budget\.(engine|runtime)\.alternatives\[.*", "", lapses=False),
     _Kind(r"budget\.engine(\..*)?", "E", lapses=False),
     _Kind(r"budget\.runtime(\..*)?", "R", lapses=False),
     _Kind(r"machine\..*", "", lapses=True),

@@ -35,6 +35,18 @@ def choices() -> list[Choice]:
     ]
 
 
+def names_of_option(index: int, selection: Selection | None) -> dict[str, list[str]]:
+    """The gates and the criteria that one option is asked about, by the field that holds them."""
+    if selection is None:
+        return {}
+    known, engine = _known(selection), selection.answers.engine
+    gates = [gate.name for gate in engine.gates if gate.name]
+    gates += [name for name in known[index].gates if name not in gates] if index < len(known) else []
+    scored = [criterion.name for criterion in engine.criteria if criterion.name]
+    scored += [name for name in known[index].scores if name not in scored] if index < len(known) else []
+    return {"gates": gates, "scores": scored}
+
+
 def option_lines(rows: Sequence[Tree], selection: Selection | None) -> list[str]:
     """One line for each option: its name, its kind, how many gates it passes, and why it was rejected."""
     known = _known(selection)

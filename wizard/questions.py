@@ -1,5 +1,6 @@
 """The questions, read from the answer models: one list for form, answers file, JSON Schema and review."""
 
+import dataclasses
 import datetime
 import types
 from collections.abc import Callable, Iterator
@@ -70,11 +71,27 @@ def by_key() -> dict[str, Question]:
 
 def question_of(key: str) -> Question | None:
     """The question behind the key of one answer, such as `engine.models[0].name`; None where nothing is asked."""
+    return _asked(key) or _named_question(key)
+
+
+def _asked(key: str) -> Question | None:
     parts = [part.split("[")[0] + "[]" if "[" in part else part for part in key.split(".")]
     pattern = ".".join(parts)
     if pattern.startswith("engine.strategies.") and len(parts) > 3:
         pattern = ".".join([*parts[:2], "<id>", *parts[3:]])
     return by_key().get(pattern)
+
+
+def _named_question(key: str) -> Question | None:
+    """The question of one name in a table of names (`engine.options[0].gates."TTFT < 2.0 s"`): one value of its own."""
+    at = key.find(".")
+    while (at := key.find(".", at + 1)) > 0:
+        table = _asked(key[:at])
+        if table is not None and table.kind == "choices_by_name":
+            name = key[at + 1 :].strip('"')
+            kind: Kind = "choice" if table.choices else "amount" if table.unit == "days" else "integer"
+            return dataclasses.replace(table, key=key, title=name, kind=kind)
+    return None
 
 
 @dataclass(frozen=True)
@@ -124,7 +141,16 @@ def _is_bought(row: Any, _: Answers) -> bool:
 
 
 def _has_own_price(row: Any, answers: Answers) -> bool:
-    return _is_bought(row, answers) and row.basis != "bundled"
+    return _is_bought(row, answers) and row.basis != "bundled" and not _is_worked_out(row)
+
+
+def _is_worked_out(row: Any) -> bool:
+    """Whether the price of a row follows from the inputs of owned hardware."""
+    return getattr(row, "owned_part", None) is not None
+
+
+def _has_a_basis(row: Any, answers: Answers) -> bool:
+    return _is_bought(row, answers) and not _is_worked_out(row)
 
 
 def _is_carried_here(row: Any, _: Answers) -> bool:
@@ -137,15 +163,31 @@ def _names_no_engine(_: Any, answers: Answers) -> bool:
     return row is not None and row.needs_inner
 
 
+def _never(*_: Any) -> bool:
+    """For what only exceptions have to say: where it is not said, nothing is missing."""
+    return False
+
+
 #: Where a question of a row has a meaning only for some rows; by the last two parts of its key.
 _APPLIES: dict[str, Callable[[Any, Answers], bool]] = {
-    "items[].state": lambda *_: False,  # an item with a price is priced; only the other two states have to be said
+    "ceilings.e2e_from": _never,
+    "items[].state": _never,  # an item with a price is priced; only the other two states have to be said
+    "items[].currency": _never,
+    "items[].publisher": _never,
+    "items[].invoice_issuer": _never,
+    "items[].product": _never,
+    "items[].region": _never,
+    "items[].min_gpus": _never,
+    "items[].quoted_text": _never,
+    "items[].owned_part": _never,
+    "owned[].currency": _never,
+    "alternatives[].currency": _never,
     "items[].reason": lambda row, _: row.state in ("not_needed", "not_given"),
-    "items[].quantity": _has_own_price,
+    "items[].quantity": lambda row, _: row.state != "not_needed" and row.basis != "bundled",
     "items[].unit": _has_own_price,
     "items[].unit_price": _has_own_price,
-    "items[].frequency": _is_bought,
-    "items[].basis": _is_bought,
+    "items[].frequency": _has_a_basis,
+    "items[].basis": _has_a_basis,
     "items[].included_in": lambda row, _: row.basis == "bundled",
     "items[].source_ref": _has_own_price,
     "items[].observed_on": _has_own_price,
@@ -201,7 +243,7 @@ def _kind(annotation: Any) -> tuple[Kind, tuple[str, ...]]:
     if get_origin(annotation) is tuple:
         return "texts", ()
     if get_origin(annotation) is dict:
-        return "choices_by_name", ()
+        return "choices_by_name", _kind(get_args(annotation)[1])[1]
     kinds: dict[Any, Kind] = {
         bool: "yes_no",
         str: "text",

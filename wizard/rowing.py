@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING
 
 from wizard.budget.items import CATALOGUE
-from wizard.option_list import about_criteria, about_option, choices
+from wizard.option_list import about_criteria, about_option, choices, names_of_option
 from wizard.printable import printable
 from wizard.questions import question_of
-from wizard.screens.modals import ChoiceScreen, UnknownScreen, WayOut
+from wizard.screens.modals import ChoiceScreen
 from wizard.screens.step import StepScreen
-from wizard.steps import CRITERIA, OPTIONS, STRATEGIES, about_list, row_step, summary
+from wizard.steps import CRITERIA, ITEMS, OPTIONS, STRATEGIES, about_list, row_step, summary
 
 if TYPE_CHECKING:
     from wizard.app import WizardApp
@@ -71,31 +71,6 @@ def review_entry(app: "WizardApp", index: int | None) -> list[str]:
     return ["Nothing is wrong and nothing is open."]
 
 
-def ask_unknown(app: "WizardApp", key: str) -> None:
-    """Offer the ways out of a question that one cannot answer."""
-    place = app.session.place(key)
-    consequence = "it is listed in the document as open"
-    if place.question.kind == "amount" and key.startswith("budget"):
-        consequence = "the line then has no subtotal"
-
-    def answered(way: WayOut | None) -> None:
-        if way is None:
-            return
-        if way.what == "default":
-            app.session.take_default(key)
-        elif way.what == "open":
-            app.session.leave_open(key)
-        elif problem := app.session.ask_someone(key, way.name, way.due):
-            app.notify(problem, severity="error", markup=False)
-        app.changed()
-        if hasattr(app.screen, "action_next_field"):
-            app.screen.action_next_field()
-
-    app.push_screen(
-        UnknownScreen(place.question.title, place.fallback, consequence, app.session.asked(key) or ""), answered
-    )
-
-
 def _decide(app: "WizardApp", what: str, index: int | None) -> None:
     shown = app.strategy_list
     if what == "m" or (what == "enter" and index is not None and index >= len(shown.ids)):
@@ -118,7 +93,7 @@ def _add(app: "WizardApp", rows_key: str) -> None:
     if rows_key == OPTIONS:
         _add_option(app)
         return
-    if not rows_key.startswith("budget."):
+    if rows_key not in ITEMS:
         _edit(app, rows_key, app.session.add_row(rows_key))
         return
     line = "E" if rows_key.startswith("budget.engine") else "R"
@@ -162,8 +137,14 @@ def _edit(app: "WizardApp", rows_key: str, index: int) -> None:
 
 
 def _push_row(app: "WizardApp", rows_key: str, index: int | str, first: str | None = None) -> None:
-    step = row_step(rows_key, index)
-    app.push_screen(StepScreen(step, step.name, more=False, first=first, is_row=True))
+    app.push_screen(row_screen(app, rows_key, index, more=False, first=first))
+
+
+def row_screen(app: "WizardApp", rows_key: str, index: int | str, *, more: bool, first: str | None) -> StepScreen:
+    """The screen of one row; gates and criteria of an option are asked one by one."""
+    names = names_of_option(index, app.checked) if rows_key == OPTIONS and isinstance(index, int) else {}
+    step = row_step(rows_key, index, names)
+    return StepScreen(step, step.name, more=more, first=first, is_row=True)
 
 
 def _remove(app: "WizardApp", rows_key: str, index: int) -> None:

@@ -1,16 +1,20 @@
 """The steps of the wizard: which questions and which lists stand on which screen, from the one list of questions."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from wizard.answers import Answers, Table
 from wizard.answers_file import Tree
 from wizard.questions import SECTIONS, Question, by_key, questions, table_type
+from wizard.tree import named
 
 Decision = Literal["PROJECT", "ENGINE", "RUNTIME", "LINE E", "LINE R", "REVIEW"]
 
 STRATEGIES = "engine.strategies"
 OPTIONS, CRITERIA = "engine.options", "engine.criteria"
+#: The two lists whose rows have an id of the catalogue of budget items.
+ITEMS = ("budget.engine.items", "budget.runtime.items")
 
 #: The short way, one screen a section: at most nine questions; everything else stays open or takes its default.
 SHORT = (
@@ -70,18 +74,31 @@ def steps(*, short: bool) -> tuple[Step, ...]:
     return _short() if short else tuple(_full(section) for section in SECTIONS)
 
 
-def row_step(rows_key: str, index: int | str) -> Step:
-    """The screen of one row of a list, or of one strategy (`index` is its id then)."""
+def row_step(rows_key: str, index: int | str, names: Mapping[str, Sequence[str]] | None = None) -> Step:
+    """The screen of one row of a list, or of one strategy (`index` is its id then).
+
+    `names` are those that a table of names has, by its field (`gates`): each is asked for itself.
+    """
     pattern = f"{rows_key}.<id>." if rows_key == STRATEGIES else f"{rows_key}[]."
     at = f"{rows_key}.{index}" if rows_key == STRATEGIES else f"{rows_key}[{index}]"
     asked = [question for question in questions() if question.key.startswith(pattern)]
     title = about_list(rows_key)[0]
     which = str(index) if isinstance(index, str) else f"row {index + 1}"
+
+    def keys(*, advanced: bool) -> Iterator[str]:
+        for question in asked:
+            field = question.key.removeprefix(pattern)
+            given = (names or {}).get(field, ())
+            if given and not advanced:
+                yield from (named(f"{at}.{field}", name) for name in given)
+            elif not given and question.advanced == advanced:
+                yield f"{at}.{field}"
+
     return Step(
         name=f"{title}, {which}",
         decision=decision_of(asked[0].section),
-        basic=tuple(f"{at}.{q.key.removeprefix(pattern)}" for q in asked if not q.advanced),
-        advanced=tuple(f"{at}.{q.key.removeprefix(pattern)}" for q in asked if q.advanced),
+        basic=tuple(keys(advanced=False)),
+        advanced=tuple(keys(advanced=True)),
         lists=(),
     )
 
@@ -147,14 +164,15 @@ def _list_key(question: Question) -> str:
 
 
 def _columns(rows_key: str) -> tuple[str, ...]:
-    if rows_key.startswith("budget."):
+    if rows_key in ITEMS:
         return ("id", "item", "quantity", "unit_price", "frequency", "state")
     if rows_key == STRATEGIES:
         return ("decision", "reason")
     if rows_key == ASKED_KEY:
         return ("text", "owner", "due")
     pattern = f"{rows_key}[]."
-    return tuple(q.key.removeprefix(pattern) for q in questions() if q.key.startswith(pattern))[:3]
+    named = (q for q in questions() if q.key.startswith(pattern) and q.kind not in ("texts", "choices_by_name"))
+    return tuple(q.key.removeprefix(pattern) for q in named)[:3]
 
 
 ASKED_KEY = "governance.open_questions"

@@ -5,14 +5,19 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from wizard.answers_file import Tree
+Tree = dict[str, Any]
 
-_PART = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+_PART = re.compile(r'"([^"]*)"|([^.\[\]"]+)|\[(\d+)\]')
+
+
+def named(table_key: str, name: str) -> str:
+    """The key of one name in a table of names; a name with marks of a key in it stands in quotes."""
+    return f'{table_key}."{name}"' if re.search(r"[.\[\]]", name) else f"{table_key}.{name}"
 
 
 def path_of(key: str) -> list[str | int]:
     """Split a key into names and row numbers."""
-    return [int(number) if number else name for name, number in _PART.findall(key)]
+    return [int(number) if number else quoted or name for quoted, name, number in _PART.findall(key)]
 
 
 def get(tree: Tree, key: str) -> Any:

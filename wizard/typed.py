@@ -5,14 +5,15 @@ import re
 from typing import Any
 
 from wizard.answers import NumberText
-from wizard.printable import LINE_BREAK
+from wizard.printable import LINE_BREAK, printable
 from wizard.questions import Question
+from wizard.units import AmbiguousError, Understood, understand
 
 SEPARATOR = "; "
 YES, NO = "yes", "no"
+_NUMBERS = ("integer", "number", "amount")
 
-_WHOLE = re.compile(r"-?[0-9]{1,3}(,[0-9]{3})+|-?[0-9]+")
-#: A number that TOML writes in the same way; thousands separators are dropped.
+#: A number that TOML writes in the same way.
 _PLAIN = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 
 
@@ -29,16 +30,26 @@ def parse(question: Question, raw: str) -> Any:
     text = raw.replace(LINE_BREAK, "\n").encode("utf-8", "replace").decode()
     if not text.strip():
         return None
+    if question.kind in _NUMBERS:
+        return _number(question, text)
     parser = {
-        "integer": _integer,
-        "number": _number,
-        "amount": _number,
         "date": _date,
         "yes_no": _yes_no,
         "texts": _texts,
         "choices_by_name": _by_name,
     }.get(question.kind)
     return parser(text.strip()) if parser else text
+
+
+def understood(question: Question, raw: str) -> str:
+    """What was made of a number with a unit, a scale or marks in it ("3,500 ms"); empty where it is taken as it is."""
+    if question.kind not in _NUMBERS:
+        return ""
+    try:
+        found = understand(raw, question.unit, whole=question.kind == "integer")
+    except AmbiguousError:
+        return ""
+    return found.words if found else ""
 
 
 def shown(value: Any) -> str:
@@ -58,13 +69,19 @@ def shown(value: Any) -> str:
     return str(value).replace("\r\n", "\n").replace("\n", LINE_BREAK)
 
 
-def _integer(text: str) -> Any:
-    return int(text.replace(",", "")) if _WHOLE.fullmatch(text) else text
-
-
-def _number(text: str) -> Any:
-    plain = text.replace(",", "") if re.fullmatch(r"-?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?", text) else text
-    return NumberText(plain) if _PLAIN.fullmatch(plain) else plain
+def _number(question: Question, text: str) -> Any:
+    whole = question.kind == "integer"
+    try:
+        found: Understood | None = understand(text, question.unit, whole=whole)
+    except AmbiguousError as error:
+        raise UnusableError(str(error)) from None
+    if found is None or (whole and "." in found.digits):
+        of_unit = f" in {question.unit}" if question.unit else ""
+        given = f"{printable(text.strip())[:40]}{'…' if len(text.strip()) > 40 else ''}"
+        raise UnusableError(f"must be a {'whole ' if whole else ''}number{of_unit} (given: {given})")
+    if whole:
+        return int(found.digits)
+    return NumberText(found.digits) if _PLAIN.fullmatch(found.digits) else found.digits
 
 
 def _date(text: str) -> datetime.date:
@@ -91,5 +108,6 @@ def _by_name(text: str) -> dict[str, Any]:
         name, equals, value = part.rpartition("=")
         if not equals or not name.strip():
             raise UnusableError("must be name=value, several with ; between them")
-        pairs[name.strip()] = _integer(value.strip())
+        word = value.strip()
+        pairs[name.strip()] = int(word) if re.fullmatch(r"[0-9]{1,18}", word) else word
     return pairs

@@ -16,11 +16,22 @@ import pyte
 SELWIZ = [sys.executable, "-m", "wizard"]
 
 
+class _Answering(pyte.Screen):
+    """Says where its cursor is when a program asks; some wait seconds for that."""
+
+    def __init__(self, columns: int, lines: int, answer: Callable[[str], None]) -> None:
+        super().__init__(columns, lines)
+        self._answer = answer
+
+    def write_process_input(self, data: str) -> None:
+        self._answer(data)
+
+
 class Terminal:
     """One program in a terminal of `columns` x `lines`. `begin` is the moment before it was started."""
 
     def __init__(self, command: list[str], columns: int = 80, lines: int = 24) -> None:
-        self.screen = pyte.Screen(columns, lines)
+        self.screen = _Answering(columns, lines, self.send)
         self._stream = pyte.ByteStream(self.screen)
         self.begin = time.perf_counter()
         self.pid, self._handle = pty.fork()

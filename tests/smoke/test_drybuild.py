@@ -1,12 +1,14 @@
 """The dry build in a real vLLM, and its agreement with the formula."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from probes.drybuild import DryBuildRequest, dry_build
+from probes.drybuild import DryBuild, DryBuildRequest, dry_build
 from probes.errors import ProbeError
 from probes.models import configuration_of
 from probes.smoke.plan import VllmTool
@@ -14,6 +16,7 @@ from probes.smoke.tiny_model import CONFIG
 from tests.tools.vllm_truth import SHORT, configuration, own_models
 from tests.unit.test_sizing_exact import ANSWERED
 from wizard.catalogue.configurations import known_configuration, known_models
+from wizard.sizing.answer import Sizing
 from wizard.sizing.compute import compute
 from wizard.sizing.dry import dry_sizing
 from wizard.sizing.request import GIB, GpuFacts, SizeRequest
@@ -38,6 +41,7 @@ def test_the_dry_build_and_the_formula_agree(vllm: VllmTool) -> None:
 
 
 @pytest.mark.vllm
+@pytest.mark.soak
 def test_two_ranks_hold_what_the_formula_says(vllm: VllmTool) -> None:
     built = dry_build(vllm.interpreter, TINY, DryBuildRequest(context=1024, tensor_parallel=2))
     sized = compute(TINY, SizeRequest(context=1024, tensor_parallel=2, planner="cpu"))
@@ -88,16 +92,40 @@ def test_a_child_that_never_answers_is_ended(tmp_path: Path) -> None:
     assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}").exists()
 
 
-@pytest.mark.vllm
-@pytest.mark.soak
-@pytest.mark.parametrize("name", ALONE)
-def test_agreement_on_every_model_that_vllm_builds_here(vllm: VllmTool, name: str) -> None:
+@dataclass(frozen=True)
+class Compared:
+    """One model without its quantisation: the formula's answer, and vLLM's or why there is none."""
+
+    sized: Sizing
+    built: DryBuild | ProbeError
+
+
+def compared(interpreter: Path, name: str) -> Compared:
+    """Ask both about one model."""
     model = configuration(name)
     asked: dict[str, Any] = {"context": SHORT.get(name, 32768)}
     plain = {key: value for key, value in model.whole.items() if key not in ("quantization_config",)}
     model = type(model)(name, name, plain, {k: v for k, v in model.text.items() if k != "quantization_config"})
-    built = dry_build(vllm.interpreter, model, DryBuildRequest(**asked), timeout_s=600)
     sized = compute(model, SizeRequest(**asked, planner="cpu"))
+    try:
+        return Compared(sized, dry_build(interpreter, model, DryBuildRequest(**asked), timeout_s=600))
+    except ProbeError as error:
+        return Compared(sized, error)
+
+
+@pytest.fixture(scope="module")
+def every_model(vllm: VllmTool) -> dict[str, Compared]:
+    """All the models, a child on each core: one child takes half a minute and one core."""
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        return dict(zip(ALONE, pool.map(lambda name: compared(vllm.interpreter, name), ALONE), strict=True))
+
+
+@pytest.mark.vllm
+@pytest.mark.soak
+@pytest.mark.parametrize("name", ALONE)
+def test_agreement_on_every_model_that_vllm_builds_here(every_model: dict[str, Compared], name: str) -> None:
+    sized, built = every_model[name].sized, every_model[name].built
+    assert isinstance(built, DryBuild), built
     assert (built.weight_bytes, built.kv_bytes_per_request) == ((sized.weight_bytes,), (sized.kv_bytes_per_request,))
 
 

@@ -147,20 +147,24 @@ def dummy(vllm: VllmTool, config_only: Path, tmp_path_factory: pytest.TempPathFa
     return Ran(run_smoke(request, told), folder, told)
 
 
+@pytest.mark.soak
 def test_dummy_works_from_a_folder_with_a_config_only(dummy: Ran) -> None:
     assert (dummy.result.failure, dummy.result.clean_stop) == (None, True)
 
 
+@pytest.mark.soak
 def test_dummy_writes_nothing_into_the_model_s_folder(dummy: Ran, config_only: Path) -> None:
     assert dummy.result.model == "$MODEL_DIR"
     assert [path.name for path in config_only.iterdir()] == ["config.json"]
 
 
+@pytest.mark.soak
 def test_the_model_s_folder_is_not_named(dummy: Ran, config_only: Path) -> None:
     kept = "".join(path.read_text(encoding="utf-8") for path in (dummy.folder / "out").iterdir())
     assert str(config_only) not in kept
 
 
+@pytest.mark.soak
 def test_dummy_sends_the_asked_load(dummy: Ran) -> None:
     assert (dummy.result.scaled_down, [point.kind for point in dummy.result.points]) == (False, ["asked_unshared"])
 

@@ -12,9 +12,10 @@ from wizard.app import WizardApp
 from wizard.example import example_tree
 from wizard.screens.modals import ChoiceScreen
 from wizard.screens.step import StepScreen
-from wizard.widgets.rows import RowsList
+from wizard.widgets.field import QuestionRow
+from wizard.widgets.rows import RowsList, row_lines
 
-STRATEGIES, OPTIONS = 2, 3
+STRATEGIES, OPTIONS, LINE_R = 2, 3, 9
 
 
 @pytest.fixture
@@ -72,3 +73,19 @@ async def test_the_gates_stand_beside_an_option(opened: WizardApp) -> None:
     async with opened.run_test(size=(100, 30)) as pilot:
         await _on_list(opened, pilot, OPTIONS, "engine.options")
         assert "Licence policy: pass, as you said" in " ".join(words(opened).split())
+
+
+async def test_an_input_of_owned_hardware_is_added_and_typed(opened: WizardApp) -> None:
+    key = "budget.runtime.owned"
+    async with opened.run_test(size=(100, 30)) as pilot:
+        await _on_list(opened, pilot, LINE_R, key)
+        await pilot.press("a")
+        await settle(pilot)
+        assert f"{key}[0].value" in [row.place.key for row in opened.screen.query(QuestionRow)]
+        opened.answer(f"{key}[0].value", "240000")
+        assert str(opened.session.rows(key)[0]["value"]) == "240000"
+
+
+def test_a_row_of_owned_hardware_says_that_its_price_is_worked_out() -> None:
+    (line,) = row_lines("budget.runtime.items", [{"id": "R10", "owned_part": "energy", "quantity": 4}])
+    assert line.endswith("4 GPU-Years, energy, worked out")

@@ -23,3 +23,8 @@ async def test_a_digit_moves_the_figures_at_once() -> None:
         await pilot.press("end", "0")
         await settle(pilot, lambda a: "160 asked: NOT ALL AT A TIME" in words(a))
         assert app.session.in_force.runtime.workload.concurrency == 16
+        assert isinstance(app.screen, StepScreen)
+        app.screen.show()  # as a check or a probe does that ends while one types
+        await pilot.pause()
+        await settle(pilot)
+        assert "160 asked: NOT ALL AT A TIME" in words(app)

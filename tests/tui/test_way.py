@@ -111,7 +111,7 @@ async def test_text_that_cannot_be_used_is_kept_and_explained(opened: WizardApp)
         await settle(pilot)
         await pilot.press("end", "x", "enter")
         await settle(pilot)
-        assert "must be a whole number (given: 16x)" in words(opened)
+        assert "must be a whole number in calls (given: 16x)" in words(opened)
         assert opened.session.given.runtime.workload.concurrency == 16
 
 

@@ -48,6 +48,11 @@ CHANGES: dict[str, tuple[Change, str, tuple[str, ...]]] = {
         "budget.runtime.items[R1].unit_price",
         ("R",),
     ),
+    "a price of another option": (
+        lambda t: t["budget"]["runtime"]["alternatives"][3].update(unit_price="0.60"),
+        "budget.runtime.alternatives[Input tokens].unit_price",
+        (),
+    ),
     "an owner": (lambda t: t["budget"]["engine"].update(owner="CTO"), "budget.engine.owner", ("E",)),
     "the title": (lambda t: t["project"].update(title="Other"), "project.title", ()),
     "replicas of GPUs that a licence counts": (

@@ -65,6 +65,7 @@ BROKEN = [
     ("B8", "| 24,130.00 | 21,400.00 |", "| 24,130.01 | 21,400.00 |"),
     ("B12", "| R9 | Platform share", "| R12 | Platform share"),
     ("B16", "| EUR 740.00 | EUR 11,840.00 |", "| EUR 740.00 | EUR 11,840.01 |"),
+    ("B16", "| EUR 4.3500 | EUR 76,212.00 a year |", "| EUR 4.3500 | EUR 76,212.01 a year |"),
     ("B16", "| not applicable | EUR 24,130.00 |", "| not applicable | EUR 24,130.01 |"),
     ("M2", "| RUN-1: TTFT, ms | 160 |", "| RUN-1: TTFT, ms | 58 |"),
     (

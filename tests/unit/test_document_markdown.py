@@ -153,6 +153,9 @@ _FIXED = frozenset(
         "version",
         "name",
         "quantity",
+        "contingency_of",
+        "value",
+        "rate",
         "unit_price",
     ]
 )
@@ -161,9 +164,14 @@ _FIXED = frozenset(
 def _answers() -> dict[str, Any]:
     """The example as a tree, through the answers file, so that every text is the one a person would type."""
     from tests.unit.document_selections import DAY
+    from tests.unit.rule_mutations.budget import owned_inputs
     from wizard.example import example_tree
 
-    return tomllib.loads(render_answers(example_tree(DAY), blanks=False), parse_float=str)
+    tree = example_tree(DAY)
+    rate = {"currency": "USD", "rate": "0.86", "source_ref": "x", "observed_on": DAY}
+    tree["budget"]["engine"]["rates"] = [rate]
+    tree["budget"]["runtime"] |= {"rates": [rate], "owned": owned_inputs()}
+    return tomllib.loads(render_answers(tree, blanks=False), parse_float=str)
 
 
 def _with(text: str) -> str:

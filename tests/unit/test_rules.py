@@ -183,6 +183,11 @@ def test_a_bundled_item_needs_no_price() -> None:
     assert _findings(**changes) == []
 
 
+def test_an_offer_for_engine_and_hardware_stands_whole_in_line_r() -> None:
+    changes: dict[str, Any] = {f"{_E}[2]": {"id": "E2", "basis": "bundled", "included_in": "R1", "frequency": "yearly"}}
+    assert _findings(**changes) == []
+
+
 def test_a_support_subscription_may_be_paid_for_free_software() -> None:
     changes: dict[str, Any] = {f"{_E}[0].unit_price": "10.00", f"{_E}[0].item": "Enterprise subscription"}
     assert _findings(**changes) == []

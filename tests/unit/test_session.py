@@ -46,7 +46,7 @@ def test_text_that_cannot_be_used_is_kept_and_the_last_good_value_stays() -> Non
     session = opened()
     message = session.set(LOAD, "many")
     assert (message, session.raw(LOAD), session.given.runtime.workload.concurrency) == (
-        "must be a whole number (given: many)",
+        "must be a whole number in calls (given: many)",
         "many",
         16,
     )

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from wizard.answers.budget import Budget, EngineBudget, Item, RuntimeBudget
+from wizard.answers.budget import Budget, EngineBudget, Item, RuntimeBudget, RuntimeItem
 from wizard.answers.engine import Engine, EngineOption, Model, StrategyAnswer
 from wizard.answers.field import NumberText, Table, Text, ask
 from wizard.answers.governance import Governance
@@ -28,6 +28,7 @@ __all__ = [
     "Project",
     "Runtime",
     "RuntimeBudget",
+    "RuntimeItem",
     "StrategyAnswer",
     "Table",
 ]

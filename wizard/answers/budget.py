@@ -5,10 +5,25 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from wizard.answers.field import Amount, Count, Currency, Percent, Table, Text, ask, rows
+from wizard.answers.field import Amount, Count, Currency, ExchangeRate, Percent, Table, Text, ask, rows
 
 Frequency = Literal["one-time", "monthly", "yearly", "usage-yearly"]
 PriceBasis = Literal["list", "quote", "contract", "estimate", "open-source", "bundled"]
+OwnedName = Literal[
+    "purchase_price",
+    "residual_value",
+    "life_years",
+    "gpus",
+    "average_kw",
+    "pue",
+    "price_kwh",
+    "space_kw",
+    "space_kw_month",
+    "maintenance_percent",
+    "insurance_year",
+    "staff_year",
+]
+OwnedPart = Literal["depreciation", "energy", "space", "maintenance", "insurance", "staff"]
 ItemState = Literal["priced", "not_given", "not_needed"]
 
 
@@ -22,6 +37,11 @@ class Item(Table):
     quantity: Amount | None = ask("Quantity", "Per month or year for a recurring item, in all for a one-time item.")
     unit: Text | None = ask("Unit", "What the quantity counts, in the plural: GPU-Hours, Person-Days.")
     unit_price: Amount | None = ask("Unit price", "Without it the line has no subtotal; a missing price is never 0.")
+    currency: Currency | None = ask(
+        "Currency of the price",
+        "Only where it is quoted in another one than the line's; then the line needs a dated exchange rate.",
+        advanced=True,
+    )
     frequency: Frequency | None = ask("Frequency", "One-time and recurring amounts are never added.")
     basis: PriceBasis | None = ask("Price basis", "Finance weighs a quote differently from an estimate.")
     included_in: Text | None = ask(
@@ -29,7 +49,23 @@ class Item(Table):
         "The item whose price already holds this one, so that it is not paid twice.",
         advanced=True,
     )
-    provider: Text | None = ask("Provider or publisher", "Who is paid.", advanced=True)
+    provider: Text | None = ask("Provider", "Who makes it available, and is usually paid.", advanced=True)
+    publisher: Text | None = ask(
+        "Publisher", "Who makes it, where that is not the provider: what it is decides the line.", advanced=True
+    )
+    invoice_issuer: Text | None = ask(
+        "Invoice from", "Who sends the invoice, where that is not the provider; it decides no line.", advanced=True
+    )
+    product: Text | None = ask(
+        "Product as priced", "Exact product of the price: an H100 is sold as SXM, PCIe and NVL.", advanced=True
+    )
+    region: Text | None = ask("Region of the price", "The same product has another price elsewhere.", advanced=True)
+    min_gpus: Count | None = ask(
+        "Least GPUs", "The fewest GPUs that this price is sold for.", unit="GPUs", advanced=True
+    )
+    quoted_text: Text | None = ask(
+        "Words of the source", "The price as the source says it, to be found there again.", advanced=True
+    )
     source_ref: Text | None = ask(
         "Source of the price", "The quote, price page or contract that a reviewer can look up."
     )
@@ -46,6 +82,70 @@ class Item(Table):
     )
     cause: Text | None = ask("Caused by", "The item of line E that causes this use of GPUs.", advanced=True)
     assumption: Text | None = ask("Assumption", "What the quantity rests on.", advanced=True)
+
+
+class RuntimeItem(Item):
+    """A row of line R, which may be a part of what owned hardware costs."""
+
+    owned_part: OwnedPart | None = ask(
+        "Part of owned hardware",
+        "Its price of a GPU-year is then worked out from the inputs of owned hardware, and none is typed.",
+        advanced=True,
+    )
+
+
+class OwnedInput(Table):
+    """One figure that the cost of owned hardware is worked out from. An input of 0 is said to be 0, with its source."""
+
+    name: OwnedName | None = ask("Input", "Each stands once; what has none of it is given as 0.")
+    value: Amount | None = ask(
+        "Value",
+        "All GPUs together: prices in the currency of the line, years, kW, kWh, % of the purchase price; staff_year "
+        "and insurance_year are amounts a year.",
+    )
+    currency: Currency | None = ask(
+        "Currency of the value", "Only of a price, and only where it differs from the line's.", advanced=True
+    )
+    source_ref: Text | None = ask("Source of the input", "The quote, contract or measurement that it comes from.")
+    observed_on: datetime.date | None = ask("Day of the input", "An input without a day cannot be checked.")
+
+
+class Alternative(Table):
+    """One price under another option: the line is then shown with it in place of the items that it replaces."""
+
+    name: Text | None = ask("What is priced", "One price of the option, such as the tokens of a managed API.")
+    option: Text | None = ask(
+        "Option", "Managed API, rent, own, another GPU: prices with the same option are one alternative."
+    )
+    replaces: tuple[Text, ...] = rows(
+        "Items it replaces", "Their ids; every other item stays as it is in this line.", advanced=True
+    )
+    quantity: Amount | None = ask("Quantity under the option", "Per month or year, or in all for a one-time price.")
+    unit: Text | None = ask("Unit under the option", "What the quantity counts, in the plural.")
+    unit_price: Amount | None = ask("Unit price under the option", "Without a price the option is not shown.")
+    currency: Currency | None = ask(
+        "Currency of the option's price",
+        "Only where it differs from the line's; a dated rate converts it.",
+        advanced=True,
+    )
+    frequency: Frequency | None = ask("Frequency under the option", "One-time and recurring amounts are never added.")
+    basis: PriceBasis | None = ask("Basis of the option's price", "A quote is compared with an estimate with care.")
+    source_ref: Text | None = ask("Source of the option's price", "What a reviewer can look up.")
+    observed_on: datetime.date | None = ask("Option's price observed on", "Prices age on both sides of a comparison.")
+    valid_until: datetime.date | None = ask(
+        "Option's price valid until", "After this day it has to be asked for again.", advanced=True
+    )
+
+
+class Rate(Table):
+    """What one unit of another currency is in the currency of the line, on one day. Each line has its own."""
+
+    currency: Currency | None = ask("Currency of the quote", "The currency that prices of the line are quoted in.")
+    rate: ExchangeRate | None = ask(
+        "Exchange rate", "What one unit of it is in the currency of the line; no rate is ever assumed."
+    )
+    source_ref: Text | None = ask("Source of the rate", "Where a reviewer can look it up.")
+    observed_on: datetime.date | None = ask("Day of the rate", "A rate without a day cannot be checked.")
 
 
 class MigrationDays(Table):
@@ -88,6 +188,9 @@ class Line(Table):
         unit="% of the subtotal",
         advanced=True,
     )
+    contingency_of: Literal["one-time", "recurring", "both"] | None = ask(
+        "Contingency is of", "Which subtotal of the line it is a part of; each is worked out for itself.", advanced=True
+    )
     contingency_basis: Text | None = ask("Basis of the contingency", "What the contingency is for.", advanced=True)
     migration: MigrationDays = Field(default_factory=MigrationDays)
     contingency_releaser: Text | None = ask(
@@ -101,6 +204,12 @@ class EngineBudget(Line):
     section: ClassVar[str] = "budget line E"
 
     items: tuple[Item, ...] = rows("Items of line E", "Licences, support, engineering days: E1 to E10.")
+    rates: tuple[Rate, ...] = rows(
+        "Exchange rates of line E", "For prices that are quoted in another currency than the line's.", advanced=True
+    )
+    alternatives: tuple[Alternative, ...] = rows(
+        "Line E under other options", "Prices that the other options would have; the line beside them.", advanced=True
+    )
 
 
 class RuntimeBudget(Line):
@@ -108,7 +217,16 @@ class RuntimeBudget(Line):
 
     section: ClassVar[str] = "budget line R"
 
-    items: tuple[Item, ...] = rows("Items of line R", "GPU capacity, redundancy, operations: R1 to R13.")
+    items: tuple[RuntimeItem, ...] = rows("Items of line R", "GPU capacity, redundancy, operations: R1 to R13.")
+    rates: tuple[Rate, ...] = rows(
+        "Exchange rates of line R", "For prices that are quoted in another currency than the line's.", advanced=True
+    )
+    owned: tuple[OwnedInput, ...] = rows(
+        "Owned hardware", "Inputs that depreciation, energy and the like are worked out from.", advanced=True
+    )
+    alternatives: tuple[Alternative, ...] = rows(
+        "Line R under other options", "Prices that the other options would have; the line beside them.", advanced=True
+    )
 
 
 class Budget(Table):

@@ -21,6 +21,8 @@ from pydantic import (
 #: A plain amount as a person writes it: no sign, exponent, separator or currency symbol. `Decimal` alone would also
 #: take "NaN", "1e400", "1_000" and full-width digits.
 PLAIN_AMOUNT = re.compile(r"[0-9]{1,12}(\.[0-9]{1,6})?")
+#: A rate between currencies has more digits after the point: one VND is some millionths of a KWD.
+PLAIN_RATE = re.compile(r"[0-9]{1,12}(\.[0-9]{1,12})?")
 
 
 class NumberText(str):
@@ -47,9 +49,19 @@ def _amount(value: object) -> object:
     return Decimal(text)
 
 
+def _rate(value: object) -> object:
+    if isinstance(value, bool | float) or not PLAIN_RATE.fullmatch(str(value).strip()):
+        raise ValueError("must be a plain number such as 0.8612: digits and one point, at most 12 digits after it")
+    return Decimal(str(value).strip())
+
+
 def _currency(value: str) -> str:
     if not re.fullmatch(r"[A-Z]{3}", value):
         raise ValueError("must be a three-letter ISO 4217 code such as EUR or USD")
+    from wizard.currencies import is_currency, list_date  # only who types a currency needs the list
+
+    if not is_currency(value):
+        raise ValueError(f"is no currency of ISO 4217, list of {list_date()}")
     return value
 
 
@@ -60,6 +72,7 @@ Share = Annotated[float, Field(gt=0, le=1)]
 Milliseconds = Annotated[float, Field(gt=0, le=10**9)]
 Amount = Annotated[Decimal, BeforeValidator(_amount)]
 Percent = Annotated[Decimal, BeforeValidator(_amount), Field(ge=0, le=1000)]
+ExchangeRate = Annotated[Decimal, BeforeValidator(_rate), Field(gt=0)]
 Currency = Annotated[str, AfterValidator(_currency)]
 
 

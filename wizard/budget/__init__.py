@@ -13,7 +13,7 @@ from wizard.budget.lines import (
     engine_line,
     runtime_line,
 )
-from wizard.budget.money import EngineMoney, RuntimeMoney, minor_digits
+from wizard.budget.money import EngineMoney, RuntimeMoney
 from wizard.budget.unit_cost import (
     RuntimeUnitCosts,
     UnitCostRow,
@@ -46,7 +46,6 @@ __all__ = [
     "hourly_r1",
     "idle_memo",
     "item_order",
-    "minor_digits",
     "runtime_line",
     "runtime_unit_costs",
     "tokens_per_year",

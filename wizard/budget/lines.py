@@ -4,15 +4,27 @@ The shared models are generic over the money type, so that nothing of line E fit
 the tag `line` keeps them apart in files too.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, field_serializer
 
-from wizard.answers.budget import EngineBudget, Frequency, Item, ItemState, Line, PriceBasis, RuntimeBudget
+from wizard.answers.budget import (
+    EngineBudget,
+    Frequency,
+    Item,
+    ItemState,
+    Line,
+    OwnedPart,
+    PriceBasis,
+    RuntimeBudget,
+    RuntimeItem,
+)
 from wizard.budget.items import catalogue_item, item_order
 from wizard.budget.money import ARITHMETIC, EngineMoney, RuntimeMoney
+from wizard.budget.owned import owned_year, with_owned_price
+from wizard.budget.rates import UsableRate, foreign_currency, usable_rates
 
 M = TypeVar("M", EngineMoney, RuntimeMoney)
 
@@ -20,22 +32,24 @@ M = TypeVar("M", EngineMoney, RuntimeMoney)
 Period = Literal["one-time", "recurring"]
 
 _YEARLY_FACTOR: dict[Frequency, int] = {"monthly": 12, "yearly": 1, "usage-yearly": 1}
-_WHAT_IS_MISSING = ("quantity", "unit_price", "frequency", "currency")
+_WHAT_IS_MISSING = ("quantity", "unit_price", "frequency", "currency", "rate")
 
 
 class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class _Row(_Frozen, Generic[M]):
+class Row(_Frozen, Generic[M]):
     """One item of a line.
 
-    `key` is the answer it was made from (`budget.engine.items[0]`). `state` is the state after the price
-    was looked at: an item with neither price nor stated state is not given, and `missing` names what it
-    lacks. `amount` is per period of `frequency`, rounded once; `yearly` is the same per year, None for a
-    one-time row. A row with `included_in` is paid by that item: it counts as priced, adds nothing and has
-    no amount. `memo` rows are never added. `usual_frequency` says that nobody gave the frequency of an item stated
-    as not given, and that it is the one such an item has by its nature: only that period is then incomplete.
+    `key` is the answer it was made from (`budget.engine.items[0]`). `state` is the state after the price was looked
+    at: an item with neither price nor stated state is not given, and `missing` names what it lacks. `amount` is per
+    period of `frequency`, rounded once; `yearly` is the same per year, None for a one-time row. `unit_price` is in
+    the currency that it was quoted in; where that is not the line's, `rate` is what one unit of it is in the
+    line's, and without a rate the row is not given. A row with `included_in` is paid by that item: it counts as
+    priced, adds nothing and has no amount. `memo` rows are never added. `usual_frequency` says that nobody gave the
+    frequency of an item stated as not given, and that it is the one such an item has by its nature: only that
+    period is then incomplete.
     """
 
     key: str
@@ -47,6 +61,7 @@ class _Row(_Frozen, Generic[M]):
     quantity: Decimal | None
     unit: str | None
     unit_price: M | None
+    rate: Decimal | None = None
     frequency: Frequency | None
     amount: M | None
     yearly: M | None
@@ -54,10 +69,11 @@ class _Row(_Frozen, Generic[M]):
     included_in: str | None
     cause: str | None
     memo: bool
+    owned_part: OwnedPart | None = None
     usual_frequency: bool = False
 
-    @field_serializer("quantity")
-    def _plain_quantity(self, value: Decimal | None) -> str | None:
+    @field_serializer("quantity", "rate")
+    def _plain_number(self, value: Decimal | None) -> str | None:
         return None if value is None else format(value, "f")
 
     def counts_in(self, period: Period) -> bool:
@@ -73,7 +89,7 @@ class _Row(_Frozen, Generic[M]):
         return self.amount if period == "one-time" else self.yearly
 
 
-class _Subtotal(_Frozen, Generic[M]):
+class Subtotal(_Frozen, Generic[M]):
     """The sum of the rounded row amounts of one period; None if one of its rows is unpriced.
 
     `rows` are the ids that count in it, `unpriced` those of them that have no price. No rows and no money
@@ -102,9 +118,9 @@ class _Line(_Frozen, Generic[M]):
     """One budget line: its rows in the order of the catalogue, its two subtotals and its contingency."""
 
     currency: str | None
-    rows: tuple[_Row[M], ...]
-    one_time: _Subtotal[M]
-    recurring: _Subtotal[M]
+    rows: tuple[Row[M], ...]
+    one_time: Subtotal[M]
+    recurring: Subtotal[M]
     contingency: tuple[_Contingency[M], ...]
 
     @property
@@ -127,40 +143,40 @@ class _Line(_Frozen, Generic[M]):
         return found
 
     @property
-    def added_rows(self) -> tuple[_Row[M], ...]:
+    def added_rows(self) -> tuple[Row[M], ...]:
         """The rows of the amounts table: everything but memo rows and what is not needed."""
         return tuple(row for row in self.rows if not row.memo and row.state != "not_needed")
 
     @property
-    def memo_rows(self) -> tuple[_Row[M], ...]:
+    def memo_rows(self) -> tuple[Row[M], ...]:
         """The rows that are shown and never added."""
         return tuple(row for row in self.rows if row.memo and row.state != "not_needed")
 
     @property
-    def not_needed_rows(self) -> tuple[_Row[M], ...]:
+    def not_needed_rows(self) -> tuple[Row[M], ...]:
         """The rows that are listed below the table with their reason."""
         return tuple(row for row in self.rows if row.state == "not_needed")
 
 
-EngineRow = _Row[EngineMoney]
-EngineSubtotal = _Subtotal[EngineMoney]
+EngineRow = Row[EngineMoney]
+EngineSubtotal = Subtotal[EngineMoney]
 EngineContingency = _Contingency[EngineMoney]
-RuntimeRow = _Row[RuntimeMoney]
-RuntimeSubtotal = _Subtotal[RuntimeMoney]
+RuntimeRow = Row[RuntimeMoney]
+RuntimeSubtotal = Subtotal[RuntimeMoney]
 RuntimeContingency = _Contingency[RuntimeMoney]
 
 
-class _Kind(NamedTuple, Generic[M]):
+class Kind(NamedTuple, Generic[M]):
     """The types of one line, so that one implementation builds both."""
 
     money: type[M]
-    row: type[_Row[M]]
-    subtotal: type[_Subtotal[M]]
+    row: type[Row[M]]
+    subtotal: type[Subtotal[M]]
     contingency: type[_Contingency[M]]
 
 
-_ENGINE = _Kind(EngineMoney, EngineRow, EngineSubtotal, EngineContingency)
-_RUNTIME = _Kind(RuntimeMoney, RuntimeRow, RuntimeSubtotal, RuntimeContingency)
+ENGINE = Kind(EngineMoney, EngineRow, EngineSubtotal, EngineContingency)
+RUNTIME = Kind(RuntimeMoney, RuntimeRow, RuntimeSubtotal, RuntimeContingency)
 
 
 class EngineLine(_Line[EngineMoney]):
@@ -185,27 +201,40 @@ def _is_bundled(item: Item) -> bool:
     return item.basis == "bundled" and item.included_in is not None
 
 
-def _missing(item: Item, currency: str | None) -> tuple[str, ...]:
+def _missing(item: Item, currency: str | None, *, has_rate: bool) -> tuple[str, ...]:
     """Name what a priced row lacks; a bundled one needs only the item that pays for it."""
     if item.basis == "bundled":
         return () if item.included_in is not None else ("included_in",)
-    has = (item.quantity, item.unit_price, item.frequency, currency)
+    has = (item.quantity, item.unit_price, item.frequency, currency, has_rate or None)
     return tuple(name for name, value in zip(_WHAT_IS_MISSING, has, strict=True) if value is None)
 
 
-def _row(kind: _Kind[M], item: Item, key: str, number: int, currency: str | None) -> _Row[M]:
-    """One row; F-1: amount = quantity x unit price, rounded once, half up, to the currency's minor unit."""
+class LineMoney(NamedTuple):
+    """What the prices of one line are in: its currency, and the rates into it."""
+
+    currency: str | None
+    rates: Mapping[str, UsableRate]
+
+
+def priced_row(kind: Kind[M], item: Item, key: str, number: int, money: LineMoney) -> Row[M]:
+    """F-1 on one row: quantity x unit price x rate, rounded once, half up, to the minor unit of the currency."""
     known = catalogue_item(item.id)
     usual = bool(item.state == "not_given" and item.frequency is None and known and known.recurs)
     if usual:
         item = item.model_copy(update={"frequency": "yearly"})
-    missing = _missing(item, currency)
+    foreign = foreign_currency(item.currency, money.currency)
+    rate = money.rates.get(foreign) if foreign else None
+    missing = _missing(item, money.currency, has_rate=foreign is None or item.unit_price is None or rate is not None)
     state = _state(item, missing)
     price = amount = yearly = None
-    if currency is not None and item.unit_price is not None:
-        price = kind.money(amount=item.unit_price, currency=currency)
+    quoted_in = item.currency or money.currency
+    if quoted_in is not None and item.unit_price is not None:
+        price = kind.money(amount=item.unit_price, currency=quoted_in)
     if state == "priced" and price is not None and item.quantity is not None and not _is_bundled(item):
-        amount = price.times(item.quantity).rounded()
+        amount = price.times(item.quantity)
+        if rate is not None and money.currency is not None:
+            amount = kind.money(amount=amount.times(rate.rate).amount, currency=money.currency)
+        amount = amount.rounded()
         if item.frequency is not None and item.frequency != "one-time":
             yearly = amount.times(_YEARLY_FACTOR[item.frequency])
     return kind.row(
@@ -218,6 +247,7 @@ def _row(kind: _Kind[M], item: Item, key: str, number: int, currency: str | None
         quantity=item.quantity,
         unit=item.unit,
         unit_price=price,
+        rate=None if rate is None else rate.rate,
         frequency=item.frequency,
         amount=amount,
         yearly=yearly,
@@ -225,11 +255,12 @@ def _row(kind: _Kind[M], item: Item, key: str, number: int, currency: str | None
         included_in=item.included_in if _is_bundled(item) else None,
         cause=item.cause,
         memo=bool(known and known.memo),
+        owned_part=item.owned_part if isinstance(item, RuntimeItem) else None,
         usual_frequency=usual,
     )
 
 
-def _subtotal(kind: _Kind[M], rows: Iterable[_Row[M]], period: Period, currency: str | None) -> _Subtotal[M]:
+def subtotal_of(kind: Kind[M], rows: Iterable[Row[M]], period: Period, currency: str | None) -> Subtotal[M]:
     """F-1: the rounded row amounts added as shown, so that a reader who adds the column finds the same."""
     counting = [row for row in rows if row.counts_in(period)]
     unpriced = tuple(row.id for row in counting if row.state == "not_given")
@@ -242,10 +273,12 @@ def _subtotal(kind: _Kind[M], rows: Iterable[_Row[M]], period: Period, currency:
     return kind.subtotal(period=period, money=total, rows=tuple(row.id for row in counting), unpriced=unpriced)
 
 
-def _contingency(
-    kind: _Kind[M], percent: Decimal | None, subtotals: tuple[_Subtotal[M], ...]
-) -> tuple[_Contingency[M], ...]:
-    """F-7: rate x subtotal of the same line, for every period that has rows; never for an unpriced row."""
+def _contingency(kind: Kind[M], answers: Line, subtotals: tuple[Subtotal[M], ...]) -> tuple[_Contingency[M], ...]:
+    """F-7: rate x subtotal of the same line, for the periods it is said of; all that have rows where nothing is said.
+
+    Never for an unpriced row: without a subtotal the amount is None.
+    """
+    percent = answers.contingency_percent
     if percent is None:
         return ()
     return tuple(
@@ -257,31 +290,34 @@ def _contingency(
             else subtotal.money.times(ARITHMETIC.divide(percent, Decimal(100))).rounded(),
         )
         for subtotal in subtotals
-        if subtotal.rows
+        if subtotal.rows and answers.contingency_of in (None, "both", subtotal.period)
     )
 
 
-def _parts(kind: _Kind[M], answers: Line, items: tuple[Item, ...], table: str) -> dict[str, object]:
-    rows = [
-        _row(kind, item, f"{table}.items[{index}]", index + 1, answers.currency) for index, item in enumerate(items)
-    ]
+def _parts(
+    kind: Kind[M], answers: EngineBudget | RuntimeBudget, items: Sequence[Item], table: str
+) -> dict[str, object]:
+    money = LineMoney(answers.currency, usable_rates(answers.rates))
+    rows = [priced_row(kind, item, f"{table}.items[{index}]", index + 1, money) for index, item in enumerate(items)]
     rows.sort(key=lambda row: item_order(row.id))
-    one_time = _subtotal(kind, rows, "one-time", answers.currency)
-    recurring = _subtotal(kind, rows, "recurring", answers.currency)
+    one_time = subtotal_of(kind, rows, "one-time", answers.currency)
+    recurring = subtotal_of(kind, rows, "recurring", answers.currency)
     return {
         "currency": answers.currency,
         "rows": tuple(rows),
         "one_time": one_time,
         "recurring": recurring,
-        "contingency": _contingency(kind, answers.contingency_percent, (one_time, recurring)),
+        "contingency": _contingency(kind, answers, (one_time, recurring)),
     }
 
 
 def engine_line(answers: EngineBudget) -> EngineLine:
     """Line E from the answers of `[budget.engine]`."""
-    return EngineLine.model_validate(_parts(_ENGINE, answers, answers.items, "budget.engine"))
+    return EngineLine.model_validate(_parts(ENGINE, answers, answers.items, "budget.engine"))
 
 
 def runtime_line(answers: RuntimeBudget) -> RuntimeLine:
-    """Line R from the answers of `[budget.runtime]`."""
-    return RuntimeLine.model_validate(_parts(_RUNTIME, answers, answers.items, "budget.runtime"))
+    """Line R from the answers of `[budget.runtime]`; rows of owned hardware get the price that F-16 works out."""
+    owned = owned_year(answers)
+    items = [with_owned_price(item, owned) for item in answers.items]
+    return RuntimeLine.model_validate(_parts(RUNTIME, answers, items, "budget.runtime"))

@@ -9,24 +9,11 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, field_serializer, field_validator
 
+from wizard.currencies import minor_digits
+
 #: Enough digits for the product of two greatest amounts of an answers file (18 digits each), with room to
 #: divide.
 ARITHMETIC = Context(prec=60, rounding=ROUND_HALF_UP)
-
-# ISO 4217, list one, minor units that are not 2.
-_DIGITS = {
-    **dict.fromkeys(
-        ("BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "UYI", "VND", "VUV"), 0
-    ),
-    **dict.fromkeys(("XAF", "XOF", "XPF"), 0),
-    **dict.fromkeys(("BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"), 3),
-    **dict.fromkeys(("CLF", "UYW"), 4),
-}
-
-
-def minor_digits(currency: str) -> int:
-    """Digits after the point of `currency` (ISO 4217): JPY 0, KWD 3, most 2."""
-    return _DIGITS.get(currency, 2)
 
 
 def _plain(value: Decimal) -> str:

@@ -6,11 +6,14 @@ The checks read the rendered text, not the values it was made from, so that they
 import html
 import re
 from collections.abc import Iterator
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 from typing import NamedTuple
 
 from probes.smoke.statistics import requests_needed
-from wizard.budget import catalogue_item, minor_digits
+from wizard.budget import catalogue_item
+from wizard.budget.money import ARITHMETIC
+from wizard.currencies import minor_digits
+from wizard.document.context.alternatives import PRICES
 from wizard.document.context.measurement import runs
 from wizard.document.context.money import AMOUNTS, BASIS
 from wizard.document.reader import Part, ReadTable, read
@@ -143,7 +146,7 @@ def _source(part: Part, words: str, formulas: set[str], measured: set[str]) -> I
     for match in _DERIVED.finditer(words):
         if match[1] not in formulas:
             yield Violation("X2", f"below {part.heading}: {match[0]} is not in Annex C")
-        rest = rest.replace(match[0], "tool")
+    rest = _DERIVED.sub("tool", rest)
     for match in _MEASURED.finditer(words):
         if not set(re.findall(r"RUN-[0-9]+", match[0])) <= measured:
             yield Violation("X2", f"below {part.heading}: {match[0]} is no run of this selection")
@@ -158,6 +161,10 @@ def _lines(parts: list[Part]) -> Iterator[Violation]:
         for table in part.tables:
             if table.columns == AMOUNTS:
                 yield from _amounts(part.heading, table)
+            if table.columns == PRICES:
+                for row in table.rows:
+                    if not _is_product(row[2], row[3], *_split_period(row[4])):
+                        yield Violation("B16", f"{row[0]}, {row[1]}: the amount is not quantity times price")
 
 
 def _amounts(heading: str, table: ReadTable) -> Iterator[Violation]:
@@ -168,7 +175,7 @@ def _amounts(heading: str, table: ReadTable) -> Iterator[Violation]:
         known = catalogue_item(row[0])
         if known is not None and known.memo:
             yield Violation("B12", f"{row[0]} is a memo row and stands among the amounts of line {own}")
-        if not _is_product(row):
+        if not _is_product(row[3], row[4], row[5], row[2]):
             yield Violation("B16", f"{row[0]}: the amount is not quantity times price")
     for row in table.rows:
         if row in items:
@@ -190,7 +197,7 @@ def _period(row: tuple[str, ...]) -> str | None:
 
 
 def _subtotal(own: str, row: tuple[str, ...], items: list[tuple[str, ...]]) -> Iterator[Violation]:
-    unpriced = [item[0] for item in items if item[5] == "not given"]
+    unpriced = [item[0] for item in items if item[5].startswith("not given")]
     stated = _money(row[5])
     for name in row[3].split(", "):
         known = catalogue_item(name)
@@ -209,16 +216,29 @@ def _money(text: str) -> Decimal | None:
     return None if match is None else Decimal(match[2].replace(",", ""))
 
 
-def _is_product(row: tuple[str, ...]) -> bool:
-    """Whether amount = quantity x unit price x periods to the minor unit; true where no amount is shown."""
-    amount, price, quantity = _money(row[5]), _money(row[4]), _NUMBER.match(row[3])
+def _split_period(text: str) -> tuple[str, str]:
+    """The amount of an option's price, and how often it is paid as the amounts of the line say it."""
+    amount = re.match(r"[A-Z]{3} [0-9,.]+", text)
+    return (amount[0] if amount else text), ("recurring, 12 ×" if text.endswith("12 × monthly") else "")
+
+
+def _is_product(quantity_and_unit: str, unit_price: str, shown: str, often: str) -> bool:
+    """Whether amount = quantity x unit price x rate x periods to the minor unit; true where no amount is shown.
+
+    A rate stands exactly where the price is in another currency than the amount.
+    """
+    quoted, _, rate = unit_price.partition(" × ")
+    amount, price, quantity = _money(shown), _money(quoted), _NUMBER.match(quantity_and_unit)
     if amount is None:
         return True
-    if price is None or quantity is None:
+    if price is None or quantity is None or bool(rate) != (quoted[:3] != shown[:3]):
         return False
-    unit = Decimal(1).scaleb(-minor_digits(row[5][:3]))
-    once = (Decimal(quantity[0].replace(",", "")) * price).quantize(unit, rounding=ROUND_HALF_UP)
-    return once * (12 if row[2].startswith("recurring, 12 ×") else 1) == amount
+    unit = Decimal(1).scaleb(-minor_digits(shown[:3]))
+    factors = (quantity[0], rate or "1")
+    for factor in factors:
+        price = ARITHMETIC.multiply(price, Decimal(factor.replace(",", "")))
+    once = price.quantize(unit, context=ARITHMETIC)
+    return once * (12 if often.startswith("recurring, 12 ×") else 1) == amount
 
 
 def _funding(parts: list[Part]) -> Iterator[Violation]:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 
-from wizard.answers import Item
+from wizard.answers import Item, RuntimeItem
 from wizard.budget import EngineRow, catalogue_item
 from wizard.catalogue import engine_id, engines
 from wizard.finding import Finding
@@ -15,8 +15,11 @@ from wizard.selection import Selection
 
 #: Units that measure hardware in use; only licences and support may be priced by them in line E.
 _HARDWARE_UNITS = {"gpu-hours", "gpu-months", "gpu-years", "gb-months", "kwh", "node-hours"}
+#: Each line, and where the price may stand that holds a bundled item of it.
+_LINES = {"engine": ("E", "line E or line R"), "runtime": ("R", "line R")}
 _PER_GPU_UNITS = {"accelerators", "gpus", "gpu-months", "gpu-years"}
-_STALE_DAYS = 90
+#: From this age on a price or a rate has to be looked up again.
+STALE_DAYS = 90
 
 
 def no_runtime_cost_in_line_e(selection: Selection) -> list[Finding]:
@@ -101,20 +104,21 @@ def per_gpu_quantity_matches(selection: Selection) -> list[Finding]:
 
 def bundled_item_is_in_a_priced_one(selection: Selection) -> list[Finding]:
     """B6: an item that is bundled names the item whose price holds it, so that it is counted once and not never."""
-    # Keep-test: a bundle is split with a stated basis, or stands whole in one row that exists.
+    # Keep-test: a bundle is split with a stated basis, or stands whole in one row that exists. A managed offer that
+    # prices engine and hardware at one rate stands whole in line R; hardware never hides in a price of line E.
     found = []
-    for table in ("engine", "runtime"):
-        items = list(needed_items(selection, table))
-        priced = {item.id for _, item in items if is_priced(item)}
-        for key, item in items:
+    priced = {table: {item.id for _, item in needed_items(selection, table) if is_paid(item)} for table in _LINES}
+    for table, (line, words) in _LINES.items():
+        holders = priced[table] | (priced["runtime"] if table == "engine" else set())
+        for key, item in needed_items(selection, table):
             if item.basis != "bundled":
                 continue
             named = re.findall(r"\b[ER]\d+[a-z]?\b", item.included_in or "")
-            if named and set(named) <= priced:
+            if named and set(named) <= holders:
                 continue
             where = item.included_in or "no item"
-            message = f"{item.id or item.item} is bundled in {where}, which is no item of this line with a price."
-            remedy = "Name the item whose price holds it, or give it a price of its own."
+            message = f"{item.id or item.item} is bundled in {where}, which is no item of {words} with a price."
+            remedy = f"Name the item whose price holds it, or give it a price of its own in line {line}."
             found.append(finding("B6", "block", message, f"{key}.included_in", remedy))
     return found
 
@@ -156,7 +160,7 @@ def _price(key: str, item: Item, today: datetime.date) -> list[Finding]:
     if item.valid_until is not None and item.valid_until < today:
         message = f"The price of {name} was valid until {item.valid_until.isoformat()}."
         return [finding("B7", "warn", message, f"{key}.valid_until", "Ask for the price again.")]
-    if item.observed_on is not None and (today - item.observed_on).days > _STALE_DAYS:
+    if item.observed_on is not None and (today - item.observed_on).days > STALE_DAYS:
         age = (today - item.observed_on).days
         message = f"The price of {name} was observed {age} days ago, on {item.observed_on.isoformat()}."
         return [finding("B7", "warn", message, f"{key}.observed_on", "Confirm the price, with the new date.")]
@@ -178,7 +182,18 @@ def needed_items(selection: Selection, table: str) -> Iterator[tuple[str, Item]]
 
 def is_priced(item: Item) -> bool:
     """Whether an item has a price of its own that counts."""
-    return item.unit_price is not None and item.state in (None, "priced") and item.basis != "bundled"
+    is_given = item.unit_price is not None and item.state in (None, "priced")
+    return is_given and item.basis != "bundled" and not is_owned(item)
+
+
+def is_paid(item: Item) -> bool:
+    """Whether an item adds an amount to its line: a price of its own, or a part of owned hardware."""
+    return is_priced(item) or is_owned(item)
+
+
+def is_owned(item: Item) -> bool:
+    """Whether the price of an item is worked out from the inputs of owned hardware."""
+    return isinstance(item, RuntimeItem) and item.owned_part is not None and item.state in (None, "priced")
 
 
 def unit_of(item: Item) -> str:
@@ -221,11 +236,11 @@ RULES = (
     ),
     Rule(
         "B6",
-        "A bundled item is part of an item of the same line that has a price",
+        "A bundled item is part of an item that has a price: of its own line, or of line R for one of line E",
         ("block",),
         "keep-test: what is paid once is counted once",
         bundled_item_is_in_a_priced_one,
-        "Name the priced item of the same line that holds it, or price it by itself.",
+        "Name the priced item that holds it, or price it by itself; a price of line E holds nothing of line R.",
     ),
     Rule(
         "B7",

@@ -8,7 +8,7 @@ from wizard.answers import Item
 from wizard.catalogue import EngineRow, engine_id, engines
 from wizard.finding import Finding, Severity
 from wizard.proof import qualifier
-from wizard.rules.budget import every_item, is_priced, needed_items, unit_of
+from wizard.rules.budget import every_item, is_owned, is_priced, needed_items, unit_of
 from wizard.rules.rule import Rule, counted, finding, listed, number
 from wizard.selection import Selection
 from wizard.trace import realised
@@ -84,6 +84,12 @@ def _rented_and_owned(selection: Selection) -> Iterator[Finding]:
         others = listed([other.id or "a row" for other in rented]) if rented else "the answer"
         message = f"{item.id} buys GPUs, while {others} says that they are rented."
         yield finding("B12", "block", message, f"{key}.unit", "Pay for the GPUs one way, rented or owned.")
+    owned = [(key, item) for key, item in needed_items(selection, "runtime") if is_owned(item)]
+    if owned and (rented or ownership == "rented"):
+        key, item = owned[0]
+        others = listed([other.id or "a row" for other in rented]) if rented else "the answer"
+        message = f"{item.id} is a part of owned hardware, while {others} says that the GPUs are rented."
+        yield finding("B12", "block", message, f"{key}.owned_part", "Pay for the GPUs one way, rented or owned.")
     energy = [(key, item) for key, item in _rows(selection, "R10") if is_priced(item) and item.unit_price]
     if energy and ownership == "rented":
         key, item = energy[0]

@@ -1,12 +1,13 @@
-"""Rules on what a price says: how firm it is, its tax, its hardware, its state, and the contingency of the line."""
+"""Rules on what a price says: how firm it is, its hardware, its state, and the contingency of the line."""
 
 import re
+from collections.abc import Iterator
 
 from wizard.answers import Item
 from wizard.answers.budget import Line
 from wizard.catalogue import gpus, gpus_named
 from wizard.finding import Finding
-from wizard.rules.budget import every_item, is_priced, needed_items
+from wizard.rules.budget import every_item, is_owned, is_paid, needed_items
 from wizard.rules.rule import Rule, finding, listed
 from wizard.selection import Selection
 
@@ -67,7 +68,7 @@ def contingency_is_its_own(selection: Selection) -> list[Finding]:
     budget = selection.answers.budget
     lines: tuple[tuple[str, str, Line], ...] = (("engine", "E", budget.engine), ("runtime", "R", budget.runtime))
     for table, line, facts in lines:
-        priced = [(key, item) for key, item in needed_items(selection, table) if is_priced(item)]
+        priced = [(key, item) for key, item in needed_items(selection, table) if is_paid(item)]
         if priced:
             found += _contingency(f"budget.{table}", line, facts, priced)
     return found
@@ -116,40 +117,21 @@ def _contingency(at: str, line: str, facts: Line, priced: list[tuple[str, Item]]
     return []
 
 
-def tax_is_one_thing_in_a_line(selection: Selection) -> list[Finding]:
-    """B14: a line does not add prices with tax to prices without."""
-    # FOCUS 1.2: tax is a charge of its own. One currency a line is the shape of the answers.
-    found = []
-    for table, line in _LINES:
-        rows = [(key, item) for key, item in needed_items(selection, table) if is_priced(item)]
-        taxed = [(key, item) for key, item in rows if item.tax == "included"]
-        untaxed = [item for _, item in rows if item.tax == "excluded"]
-        if taxed and untaxed:
-            with_tax, without = (
-                listed([item.id or item.item or "an item" for item in group])
-                for group in ([i for _, i in taxed], untaxed)
-            )
-            message = f"Line {line} adds prices with tax ({with_tax}) to prices without ({without})."
-            remedy = "Give all prices of the line without tax, and the tax as a row of its own where it is paid."
-            found.append(finding("B14", "warn", message, f"{taxed[0][0]}.tax", remedy))
-    return found
-
-
 def price_is_for_this_hardware(selection: Selection) -> list[Finding]:
     """B15: a price of GPU capacity is for the proposed chip and its form factor."""
     # NVIDIA data sheets: an H100 is sold as SXM, PCIe and NVL, which differ in memory, links and price.
+    found = list(_sold_in_bundles(selection))
     proposed = selection.answers.runtime.hardware.gpu
     rows = gpus_named(proposed)
     if proposed is None or not rows:
-        return []
+        return found
     own = " ".join([proposed, *(row.name for row in rows)])
     forms, chips = _forms(own), set(_CHIP.findall(own))
     known = {chip for row in gpus() for chip in _CHIP.findall(row.name)}
-    found = []
     for key, item in needed_items(selection, "runtime"):
         if not _is_capacity(item) and not _is(item, "R12"):
             continue
-        for field in ("item", "source_ref", "assumption"):
+        for field in ("product", "item", "source_ref", "assumption"):
             text = getattr(item, field) or ""
             others = [chip for chip in _CHIP.findall(text) if chip in known and chip not in chips]
             if forms:
@@ -164,13 +146,25 @@ def price_is_for_this_hardware(selection: Selection) -> list[Finding]:
     return found
 
 
+def _sold_in_bundles(selection: Selection) -> Iterator[Finding]:
+    """A price that is sold from a number of GPUs on does not hold for fewer."""
+    # FOCUS 1.2, SkuPriceDetails has GpuCount: a price belongs to the bundle that it is sold in.
+    gpus_each = selection.answers.runtime.hardware.gpus_per_replica
+    for key, item in needed_items(selection, "runtime"):
+        if gpus_each is None or item.min_gpus is None or not _is_capacity(item) or item.min_gpus <= gpus_each:
+            continue
+        message = f"The price of {item.id} is sold from {item.min_gpus} GPUs on, a replica has {gpus_each}."
+        remedy = "Ask for the price of the size that is needed, or say that replicas share the bundle."
+        yield finding("B15", "warn", message, f"{key}.min_gpus", remedy)
+
+
 def _forms(text: str) -> set[str]:
     words = {word.upper() for word in _FORM.findall(text)}
     return {"PCIe" if word == "PCIE" else word for word in words}
 
 
 def state_and_price_agree(selection: Selection) -> list[Finding]:
-    """B20: an item that is not needed or not given has no price, and one that is not needed has a reason."""
+    """B20: an item that is not needed, not given or bundled has no price, and one that is not needed has a reason."""
     # FOCUS 1.2: a missing amount is null and never a number; what is dropped is dropped with a reason.
     found = []
     words = {"not_needed": "not needed", "not_given": "not given"}
@@ -183,10 +177,17 @@ def state_and_price_agree(selection: Selection) -> list[Finding]:
                 )
                 remedy = "Take the price out, or mark the item as priced."
                 found.append(finding("B20", "block", message, f"{key}.state", remedy))
+            elif item.basis == "bundled" and item.unit_price is not None:
+                message = (
+                    f"{name} of line {line} is bundled in {item.included_in or 'another item'} but has a price of its "
+                    "own, which is in no subtotal."
+                )
+                remedy = "Take the price out, or give the price another basis than bundled."
+                found.append(finding("B20", "block", message, f"{key}.basis", remedy))
             elif item.state == "not_needed" and item.reason is None:
                 message = f"{name} of line {line} is marked not needed without a reason."
                 found.append(finding("B20", "warn", message, f"{key}.reason", "Say why it is not needed."))
-            elif item.state == "priced" and item.unit_price is None and item.basis != "bundled":
+            elif item.state == "priced" and item.unit_price is None and item.basis != "bundled" and not is_owned(item):
                 message = f"{name} of line {line} is marked priced but has no price."
                 remedy = "Give the price, or mark the item as not given."
                 found.append(finding("B20", "block", message, f"{key}.unit_price", remedy))
@@ -211,14 +212,6 @@ RULES = (
         "Give each line its percentage, what it is for and who may release it; never pool the two.",
     ),
     Rule(
-        "B14",
-        "A line does not mix prices with and without tax",
-        ("warn",),
-        "FOCUS 1.2, ChargeCategory: tax is a charge of its own",
-        tax_is_one_thing_in_a_line,
-        "Give all prices of a line without tax, and tax as a row of its own.",
-    ),
-    Rule(
         "B15",
         "A price of capacity is for the proposed GPU and form factor",
         ("warn",),
@@ -232,6 +225,6 @@ RULES = (
         ("block", "warn"),
         "FOCUS 1.2, null handling: a missing amount is no number",
         state_and_price_agree,
-        "Take the price out of an item that is not needed or not given, and say why it is not needed.",
+        "Take the price out of an item that is not needed, not given or bundled, and say why it is not needed.",
     ),
 )

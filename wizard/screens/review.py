@@ -80,10 +80,12 @@ class ReviewScreen(Page):
             self.query_one("#count", Static).update(f"Cannot be checked: {printable(self.wizard.check_problem)}")
         if selection is None:
             return
+        count = len(session.rejected)
+        unused = f"{count} {'text' if count == 1 else 'texts'} not used; " if count else ""
         self.query_one("#count", Static).update(
             "CHECKING AGAIN … the list below is that of the answers before"
             if self.wizard.checking
-            else f"FINDINGS {counted(selection.findings)}; {len(selection.open_answers)} open; "
+            else f"FINDINGS {counted(selection.findings)}; {unused}{len(selection.open_answers)} open; "
             "Enter goes to the question"
         )
         budget = selection.answers.budget

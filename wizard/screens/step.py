@@ -7,11 +7,13 @@ from textual.binding import Binding
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from wizard.messages import Answered
 from wizard.printable import printable
+from wizard.ranges import RANGES
 from wizard.screens.page import Page
+from wizard.session import Place
 from wizard.steps import OPTIONS, STRATEGIES, Step, step_of
 from wizard.views import findings_words
 from wizard.widgets.field import ChoiceField, QuestionRow, TextField
@@ -93,13 +95,14 @@ class StepScreen(Page):
     def compose(self) -> ComposeResult:
         """Frame, questions beside their reason, a hint, the findings, the keys."""
         yield self.frame
-        session = self.wizard.session
         keys = [*self.step.basic, *(self.step.advanced if self.more else ())]
         with Horizontal(id="body"):
             with Form(id="form", can_focus=False):
                 for key in keys:
-                    yield QuestionRow(session.place(key))
+                    yield QuestionRow(self._place(key))
                 for rows in self.step.lists:
+                    if rows.key == RANGES and not self.wizard.session.rows(RANGES):
+                        continue  # F2 on a number makes one; an empty list of them would only puzzle
                     yield Static(rows.title, classes="list-title", markup=False)
                     yield RowsList(rows.key)
                     yield Static(rows_hint(rows.key), classes="keys", markup=False)
@@ -119,7 +122,7 @@ class StepScreen(Page):
         """Put the focus on the question asked for, else on the first one."""
         self.show()
         for row in self.query(QuestionRow):
-            if row.place.key == self.first:
+            if self.first and (row.place.key == self.first or row.place.key.startswith(f"{self.first}.")):
                 row.field.focus()
                 return
 
@@ -128,7 +131,7 @@ class StepScreen(Page):
         super().show()
         session = self.wizard.session
         for row in self.query(QuestionRow):
-            row.show(session.place(row.place.key))
+            row.show(self._place(row.place.key))
         for rows in self.query(RowsList):
             if rows.rows_key == STRATEGIES:
                 decided = session.tree.get("engine", {}).get("strategies", {})
@@ -145,18 +148,22 @@ class StepScreen(Page):
         self.query_one("#findings", Static).update(findings_words(mine, here, self.wizard.check_problem))
         self._tell()
         if self.live:  # after the questions are drawn, which need none of it
-            self.call_after_refresh(self._size_in_force)
+            self.call_after_refresh(self._size_live)
 
-    def _size_in_force(self) -> None:
-        self._show_sizing(self.wizard.session.in_force)
+    def _size_live(self) -> None:
+        """Size the answers in force with what is being typed: a check that ends meanwhile must not take it away."""
+        from wizard.live import answers_with
 
-    def on_input_changed(self, event: Input.Changed) -> None:
+        session, field = self.wizard.session, self.focused
+        if isinstance(field, TextField) and field.changed:
+            self._show_sizing(answers_with(session, field.key, field.value))
+        else:
+            self._show_sizing(session.in_force)
+
+    def on_input_changed(self) -> None:
         """Size what is being typed, before anybody has taken it."""
-        field = event.input
-        if self.live and isinstance(field, TextField) and field.changed:
-            from wizard.live import answers_with
-
-            self._show_sizing(answers_with(self.wizard.session, field.key, field.value))
+        if self.live:
+            self._size_live()
 
     def _show_sizing(self, answers: "Answers") -> None:
         """Show the sizing of these answers beside the questions and in one line; a narrow screen shows the line."""
@@ -244,9 +251,12 @@ class StepScreen(Page):
         self.commit()
         super().action_review()
 
+    def _place(self, key: str) -> Place:
+        return self.wizard.session.place(key, self.wizard.checked)
+
     def _lines(self) -> list[str]:
         if self.focused_key is not None:
-            return why_lines(self.wizard.session.place(self.focused_key))
+            return why_lines(self._place(self.focused_key))
         if isinstance(self.focused, RowsList):
             return self.wizard.list_lines(self.focused.rows_key, self.focused.highlighted)
         if isinstance(self.focused, More):
@@ -259,7 +269,7 @@ class StepScreen(Page):
         if self.focused_key is None:
             self.query_one("#hint", Static).update("\n".join([*lines[2:3], "F1 says more"]))
             return
-        place = self.wizard.session.place(self.focused_key)
+        place = self._place(self.focused_key)
         unit = f" [{place.question.unit}]" if place.question.unit else ""
         keys = "F2 I do not know" + ("   ← → choose" if isinstance(self.focused, ChoiceField) else "")
         self.query_one("#hint", Static).update(f"{printable(place.question.why)}{unit}\n{keys}   F1 says more")

@@ -71,7 +71,7 @@ class ChoiceField(Widget, can_focus=True):
         Binding("left", "step(-1)", "previous", show=False),
         Binding("right", "step(1)", "next", show=False),
         Binding("delete,backspace", "clear", "none", show=False),
-        Binding("enter", "screen.next_field", "next field", show=False),
+        Binding("enter", "confirm", "next field", show=False),
     ]
     DEFAULT_CSS = "ChoiceField { height: 1; width: 1fr; }"
 
@@ -91,6 +91,12 @@ class ChoiceField(Widget, can_focus=True):
         now = self._place.raw if self._place.raw in self.choices else self._place.fallback
         index = self.choices.index(now) + by if now in self.choices else (0 if by > 0 else -1)
         self.post_message(Answered(self.key, self.choices[index % len(self.choices)]))
+
+    async def action_confirm(self) -> None:
+        """Take the default that is shown as an answer, if there is one, and go on."""
+        if default := to_confirm(self._place):
+            self.post_message(Answered(self.key, default))
+        await self.screen.run_action("screen.next_field")
 
     def action_clear(self) -> None:
         """Choose nothing."""
@@ -118,10 +124,15 @@ class ChoiceField(Widget, can_focus=True):
 
 
 def placeholder(place: Place) -> str:
-    """What stands in an empty field: the value that holds without an answer, or the unit."""
+    """What stands in an empty field: the value that holds without an answer."""
     if place.fallback:
         return printable(place.fallback)
-    return f"[{place.question.unit}]" if place.question.unit else ""
+    return ""
+
+
+def to_confirm(place: Place) -> str:
+    """The default that Enter turns into an answer; readings and derived values stay what they are."""
+    return place.fallback if place.state == "default" and not place.raw else ""
 
 
 class QuestionRow(Vertical):
@@ -132,6 +143,9 @@ class QuestionRow(Vertical):
     QuestionRow Horizontal { height: 1; }
     QuestionRow .title { width: 28; }
     QuestionRow .state { width: 15; text-align: right; color: $text-muted; }
+    QuestionRow .unit { width: auto; padding: 0 1; color: $text-muted; }
+    QuestionRow .note { height: auto; margin-left: 2; color: $text-muted; display: none; }
+    QuestionRow.-noted .note { display: block; }
     QuestionRow .problem { height: auto; margin-left: 2; color: $text-error; display: none; }
     QuestionRow.-wrong .problem { display: block; }
     QuestionRow.-wrong .state { color: $text-error; text-style: bold; }
@@ -154,6 +168,7 @@ class QuestionRow(Vertical):
         self.field = ChoiceField(place) if kind in ("choice", "yes_no") else TextField(place)
         self._state = Static(_state(place), classes="state", markup=False)
         self._problem = Static(place.problem or "", classes="problem", markup=False)
+        self._note = Static(printable(place.note), classes="note", markup=False)
         self._going_on = False
 
     def compose(self) -> ComposeResult:
@@ -161,12 +176,15 @@ class QuestionRow(Vertical):
         with Horizontal():
             yield Static(fitted(self.place.question.title, 27), classes="title", markup=False)
             yield self.field
+            if self.place.question.unit:
+                yield Static(fitted(self.place.question.unit, 9), classes="unit", markup=False)
             yield self._state
         yield self._problem
+        yield self._note
 
     def on_mount(self) -> None:
         """Mark what is wrong from the first moment."""
-        self.set_class(self.place.problem is not None, "-wrong")
+        self._mark()
 
     def show(self, place: Place) -> None:
         """Show what the session holds now."""
@@ -174,15 +192,23 @@ class QuestionRow(Vertical):
         self.field.show(place)
         self._state.update(_state(place))
         self._problem.update(printable(place.problem or ""))
-        self.set_class(place.problem is not None, "-wrong")
+        self._note.update(printable(place.note))
+        self._mark()
         if self._going_on:
             self._going_on = False
             self._go_on()
 
+    def _mark(self) -> None:
+        self.set_class(self.place.problem is not None, "-wrong")
+        self.set_class(bool(self.place.note), "-noted")
+
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter takes the text and goes on, once it is known that the text can be used."""
+        """Enter takes the text, or confirms the default, and goes on once it is known that the text can be used."""
         event.stop()
-        self._going_on = self._take()
+        default = "" if event.value else to_confirm(self.place)
+        if default:
+            self.post_message(Answered(self.field.key, default))
+        self._going_on = bool(default) or self._take()
         if not self._going_on:
             self._go_on()
 

@@ -7,7 +7,7 @@ from textual.widgets.option_list import Option
 
 from wizard.answers_file import Tree
 from wizard.printable import printable
-from wizard.steps import STRATEGIES, summary
+from wizard.steps import ITEMS, STRATEGIES, summary
 from wizard.widgets.frame import fitted
 
 
@@ -54,7 +54,7 @@ class RowsList(OptionList):
 
 def row_lines(rows_key: str, rows: list[Tree]) -> list[str]:
     """One line for each row, or one that says how to add the first."""
-    show = _item_line if rows_key.startswith("budget.") else _plain_line
+    show = _item_line if rows_key in ITEMS else _plain_line
     lines = [f"{number:>3}  {show(rows_key, row)}" for number, row in enumerate(rows, 1)]
     return lines or ["     none yet: Enter adds one"]
 
@@ -72,6 +72,9 @@ def _item_line(_: str, row: Tree) -> str:
         return f"{name}not needed"
     if row.get("basis") == "bundled":
         return f"{name}in the price of {printable(str(row.get('included_in') or 'another item'))}"
+    if row.get("owned_part"):
+        quantity = fitted(printable(str(row.get("quantity") or "not given")), 9)
+        return f"{name}{quantity:>9} GPU-Years, {printable(str(row['owned_part']))}, worked out"
     quantity, price = (printable(str(row.get(field) or "not given")) for field in ("quantity", "unit_price"))
     return f"{name}{fitted(quantity, 9):>9} x {fitted(price, 10):<11}{printable(str(row.get('frequency') or ''))}"
 

@@ -6,6 +6,7 @@ from textual.widgets import Static
 
 from wizard.printable import printable
 from wizard.session import Place
+from wizard.widgets.field import to_confirm
 
 
 def why_lines(place: Place) -> list[str]:
@@ -25,6 +26,8 @@ def why_lines(place: Place) -> list[str]:
     lines += [f"State: {place.state} ({printable(place.source)})" if place.source else f"State: {place.state}"]
     if place.fallback:
         lines.append(f"Without an answer: {printable(place.fallback)}")
+    if to_confirm(place):
+        lines.append("Enter on it makes it your answer")
     if place.problem:
         lines += ["", f"Cannot be used: {printable(place.problem)}"]
     if not question.advanced and not place.raw and not place.fallback:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from wizard.budget import EngineLine, RuntimeLine
 from wizard.budget.items import base_id
-from wizard.budget.migration import ChangeCost, engine_changes, runtime_changes
+from wizard.budget.migration import ChangeCost, Work, engine_changes, runtime_changes
 from wizard.document import formats
 from wizard.document.context.common import Context, sources
 from wizard.document.markdown import NOT_GIVEN, Table
@@ -13,6 +13,7 @@ from wizard.selection import Selection
 
 _COLUMNS = ("Change", "Engine line", "Runtime line", "Evidence that lapses")
 _WORK = ("Change", "Work", "Why", "Stands in", "Days", "Amount", "Source")
+_NAMED_WORK = ("Change", "Work, and the items that it stands in", "Source")
 _CHANGES = {"engine": "another engine", "hardware": "other hardware"}
 
 
@@ -158,11 +159,15 @@ def _short(title: str) -> str:
 
 
 def _work(selection: Selection, costs: tuple[ChangeCost[Any], ...], line: EngineLine | RuntimeLine, at: str) -> Table:
-    """The work of both changes in one line; amounts stand there only where days and rate were given."""
+    """The work of both changes in one line; amounts stand there only where days and rate were given.
+
+    Without a single day or a rate there is nothing to recompute, and one row a change names all of its work.
+    """
+    if not any(work.days is not None for cost in costs for work in cost.works):
+        return _named_work(costs, line)
     rows = []
     for cost in costs:
         for work in cost.works:
-            items = [text.split()[0] for text in _items(work.row.items, line)]
             given = work.days is not None
             words = sources(selection, f"{at}.migration.day_rate", f"{at}.currency") if given else "missing"
             rows.append(
@@ -170,13 +175,28 @@ def _work(selection: Selection, costs: tuple[ChangeCost[Any], ...], line: Engine
                     _CHANGES[cost.change],
                     f"{work.row.name}: {work.row.what}",
                     work.row.evidence,
-                    ", ".join(items) or "no item of this budget",
+                    ", ".join(_stands_in(work, line)) or "no item of this budget",
                     NOT_GIVEN if work.days is None else formats.number(work.days),
                     NOT_GIVEN if work.amount is None else work.amount.text(),
                     f"catalogue, {'derived F-1, ' if work.amount is not None else ''}{words}",
                 )
             )
     return Table(_WORK, tuple(rows))
+
+
+def _named_work(costs: tuple[ChangeCost[Any], ...], line: EngineLine | RuntimeLine) -> Table:
+    rows = []
+    for cost in costs:
+        works = []
+        for work in cost.works:
+            items = _stands_in(work, line)
+            works.append(f"{work.row.name} ({', '.join(items)})" if items else work.row.name)
+        rows.append((_CHANGES[cost.change], "; ".join(works), "catalogue"))
+    return Table(_NAMED_WORK, tuple(rows))
+
+
+def _stands_in(work: Work[Any], line: EngineLine | RuntimeLine) -> list[str]:
+    return [text.split()[0] for text in _items(work.row.items, line)]
 
 
 def _sum(cost: ChangeCost[Any]) -> str:

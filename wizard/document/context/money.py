@@ -23,13 +23,17 @@ from wizard.budget import (
     runtime_unit_costs,
 )
 from wizard.document import formats
+from wizard.document.context.alternatives import other_options
 from wizard.document.context.common import Context
+from wizard.document.context.owned import owned_block
+from wizard.document.context.rates import rates_table, tax_words, unfirm_words
 from wizard.document.markdown import NOT_GIVEN, Table
 
 Said = Callable[..., str]
 _Row = EngineRow | RuntimeRow
 _Subtotal = EngineSubtotal | RuntimeSubtotal
 _Line = EngineLine | RuntimeLine
+_Answers = EngineBudget | RuntimeBudget
 
 AMOUNTS = ("Id", "Item", "Frequency", "Quantity and unit", "Unit price", "Amount", "Source")
 BASIS = (
@@ -54,6 +58,7 @@ _LACKS = {
     "unit_price": "unit price",
     "frequency": "frequency",
     "currency": "currency",
+    "rate": "dated exchange rate into the currency of the line",
 }
 
 
@@ -130,13 +135,17 @@ def runtime_block(line: RuntimeLine, answers: RuntimeBudget, said: Said, tokens:
         share, money = idle
         words = f"R3 idle part of R1 at U = {formats.number(share, 3)}, {money.text()} a year (derived F-10)"
         context["memo"] = [words, *_texts(context["memo"])]
-    return context | {
-        "costs": table,
-        "costs_why": _no_costs(line, rate, tokens),
-        "overloaded": costs is not None and costs.utilisation > 1,
-        "rate": None if rate.tok_s is None else formats.number(rate.tok_s, 0),
-        "run": rate.run,
-    }
+    return (
+        context
+        | owned_block(line, answers, said)
+        | {
+            "costs": table,
+            "costs_why": _no_costs(line, rate, tokens),
+            "overloaded": costs is not None and costs.utilisation > 1,
+            "rate": None if rate.tok_s is None else formats.number(rate.tok_s, 0),
+            "run": rate.run,
+        }
+    )
 
 
 def _texts(found: object) -> list[str]:
@@ -151,8 +160,7 @@ def _no_costs(line: RuntimeLine, rate: Rate, tokens: int | None) -> str:
     return "R1 has no recurring price" if hourly_r1(line) is None else ""
 
 
-def _block(line: _Line, answers: Line, said: Said) -> Context:
-    items = _items(answers)
+def _block(line: _Line, answers: _Answers, said: Said) -> Context:
     return {
         "currency": line.currency,
         "amounts": _amounts(line, said),
@@ -161,19 +169,19 @@ def _block(line: _Line, answers: Line, said: Said) -> Context:
         "not_needed": [f"{row.id}, {row.reason or 'no reason given'}" for row in line.not_needed_rows],
         "memo": [_memo(row) for row in line.memo_rows],
         "contingency": _contingency_words(line, answers),
-        "basis": _basis(line, items),
+        "rates": rates_table(answers, line, said),
+        "tax": tax_words(answers.items),
+        "unfirm": unfirm_words(answers.items),
+        **other_options(line, answers, said),
+        "basis": _basis(line, answers.items),
         "owner": _owner(answers, said, f"budget.{'engine' if line.line == 'E' else 'runtime'}"),
     }
-
-
-def _items(answers: Line) -> Sequence[Item]:
-    return answers.items if isinstance(answers, EngineBudget | RuntimeBudget) else ()
 
 
 def _amounts(line: _Line, said: Said) -> Table | None:
     if not line.added_rows:
         return None
-    rows = [_amount_row(row, said) for row in line.added_rows]
+    rows = [_amount_row(row, line, said) for row in line.added_rows]
     rows += [_subtotal_row(line, subtotal) for subtotal in (line.one_time, line.recurring) if subtotal.rows]
     rows += [
         (
@@ -194,19 +202,31 @@ def _table(line: _Line) -> str:
     return "engine" if line.line == "E" else "runtime"
 
 
-def _amount_row(row: _Row, said: Said) -> tuple[str, ...]:
+def _price(row: _Row) -> str:
+    """The price as it was quoted, with the rate that makes it the line's currency: USD 3.99 × 0.86."""
+    if row.unit_price is None:
+        return NOT_GIVEN
+    return row.unit_price.exact_text() + (f" × {formats.number(row.rate)}" if row.rate is not None else "")
+
+
+def _no_amount(row: _Row, line: _Line) -> str:
+    return f"{NOT_GIVEN} in {line.currency}" if "rate" in row.missing else NOT_GIVEN
+
+
+def _amount_row(row: _Row, line: _Line, said: Said) -> tuple[str, ...]:
     quantity_and_unit = _quantity(row)
     title = row.title if row.cause is None else f"{row.title}, caused by {row.cause}"
-    price = NOT_GIVEN if row.unit_price is None else row.unit_price.exact_text()
+    price = _price(row)
     if row.included_in is not None:
         price, amount = "bundled", f"included in {row.included_in}"
         quantity_and_unit = quantity_and_unit if row.quantity is not None else "not priced apart"
         word = said(f"{row.key}.basis", f"{row.key}.included_in")
     elif row.amount is None:
-        amount, word = NOT_GIVEN, "missing, default" if row.usual_frequency else "missing"
+        amount, word = _no_amount(row, line), "missing, default" if row.usual_frequency else "missing"
     else:
         amount = _shown_amount(row)
-        word = f"derived F-1, {said(f'{row.key}.quantity', f'{row.key}.unit_price')}"
+        keys = [f"{row.key}.quantity", *([] if row.owned_part else [f"{row.key}.unit_price"])]
+        word = f"derived F-1, {'derived F-16, ' if row.owned_part else ''}{said(*keys)}"
     return (
         row.id,
         title,
@@ -250,6 +270,8 @@ def _subtotal_row(line: _Line, subtotal: _Subtotal) -> tuple[str, ...]:
 
 def _lacking(row: _Row) -> str:
     lacks = [_LACKS.get(name, name) for name in row.missing]
+    if row.owned_part and "unit_price" in row.missing:
+        lacks[lacks.index("unit price")] = f"inputs of its {row.owned_part}"
     said = f"{row.id} lacks {formats.listed(lacks)}" if lacks else f"{row.id} is stated as not given"
     return f"{said} ({row.reason})" if row.reason else said
 
@@ -259,7 +281,7 @@ def _memo(row: _Row) -> str:
         return f"{row.id} {row.title}, not given"
     often = "" if row.frequency == "one-time" or row.frequency is None else " a year"
     quantity = f"{formats.number(row.quantity)} {row.unit or 'units not named'}"
-    return f"{row.id} {row.title}, {quantity} at {row.unit_price.exact_text()}, {_shown_amount(row)}{often}"
+    return f"{row.id} {row.title}, {quantity} at {_price(row)}, {_shown_amount(row)}{often}"
 
 
 def _contingency_words(line: _Line, answers: Line) -> str | None:
@@ -284,11 +306,14 @@ def _basis(line: _Line, items: Sequence[Item]) -> Table | None:
 
 
 def _basis_cells(item: Item, row: _Row) -> tuple[str, ...]:
+    if row.owned_part:
+        none = "not applicable"
+        return ("worked out", "inputs of owned hardware below", none, none, none, item.assumption or NOT_GIVEN)
     pricing: str = item.pricing or "pricing not given"
     if item.term_months:
         pricing = f"{pricing} {formats.counted(item.term_months, 'month')}"
     tax = {None: "tax not given", "none": "no tax", "unknown": "tax unknown"}.get(item.tax, f"tax {item.tax}")
-    reference = "; ".join(text for text in (item.provider, item.source_ref) if text) or NOT_GIVEN
+    reference = "; ".join(_named(item)) or NOT_GIVEN
     if row.included_in is not None:
         reference = f"in the price of {row.included_in}" if reference == NOT_GIVEN else reference
     return (
@@ -299,6 +324,21 @@ def _basis_cells(item: Item, row: _Row) -> tuple[str, ...]:
         f"{pricing}; {tax}",
         item.assumption or NOT_GIVEN,
     )
+
+
+def _named(item: Item) -> list[str]:
+    """Who offers, makes and invoices what, where, and in which words; what nobody gave is left out."""
+    parts = (
+        item.provider,
+        item.publisher and f"published by {item.publisher}",
+        item.invoice_issuer and f"invoiced by {item.invoice_issuer}",
+        item.product,
+        item.region,
+        item.min_gpus and f"sold from {formats.counted(item.min_gpus, 'GPU')} on",
+        item.source_ref,
+        item.quoted_text and f"in its words: {item.quoted_text}",
+    )
+    return [part for part in parts if part]
 
 
 def _owner(answers: Line, said: Said, table: str) -> Table:

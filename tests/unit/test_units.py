@@ -1,0 +1,68 @@
+"""Numbers as people write them, in the unit of the question; what could be two numbers is refused."""
+
+import pytest
+
+from wizard.questions import by_key
+from wizard.session import Session
+from wizard.typed import UnusableError, parse
+from wizard.units import AmbiguousError, understand
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "whole", "digits"),
+    [
+        ("3,5 s", "ms", False, "3500"),
+        ("2.5s", "ms", False, "2500"),
+        ("1 min", "s", False, "60"),
+        ("10k", "tokens", True, "10000"),
+        ("32K", "tokens", True, "32768"),
+        ("32k tokens", "tokens", True, "32000"),
+        ("1.5 M", "calls", True, "1500000"),
+        ("2,000 a day", "calls", True, "730000"),
+        ("2 years", "months", True, "24"),
+        ("92 %", "share of total", False, "0.92"),
+        ("p95", "percentile", True, "95"),
+        ("12 960,50", None, False, "12960.50"),
+        ("12.960,50", None, False, "12960.50"),
+        ("1,234,567.8", None, False, "1234567.8"),
+        ("1'250'000", "calls", True, "1250000"),
+        ("3.9900", None, False, "3.9900"),
+    ],
+)
+def test_a_number_is_understood_in_its_unit(text: str, unit: str | None, whole: bool, digits: str) -> None:
+    found = understand(text, unit, whole=whole)
+    assert found is not None
+    assert found.digits == digits
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x", "48 GB", "1,2,3", "1..2", "5 s", "9" * 5000, "٣", "½", "1e3", "+5", "k", "🚀 5"]
+)
+def test_what_is_no_number_of_tokens_is_none(text: str) -> None:
+    assert understand(text, "tokens", whole=True) is None
+
+
+@pytest.mark.parametrize(("text", "unit"), [("1.500", "tokens"), ("5 m", "ms"), ("5m", "tokens")])
+def test_what_could_be_two_numbers_is_refused_with_both(text: str, unit: str) -> None:
+    with pytest.raises(AmbiguousError, match="could be"):
+        understand(text, unit, whole=True)
+
+
+def test_the_other_reading_of_a_scale_is_said() -> None:
+    found = understand("32k", "tokens", whole=True)
+    assert found is not None
+    assert found.words == "32,000 tokens (32K is 32,768)"
+
+
+def test_a_pasted_page_of_digits_is_explained() -> None:
+    with pytest.raises(UnusableError, match="must be a whole number in calls"):
+        parse(by_key()["runtime.workload.concurrency"], "7" * 100_000)
+
+
+def test_a_typed_unit_is_noted_beside_the_answer_and_survives_a_restart() -> None:
+    session = Session()
+    session.set("project.title", "Desk")
+    session.set("runtime.ceilings.ttft_ms", "3,5 s")
+    session.save()
+    place = Session.resume(session.path).place("runtime.ceilings.ttft_ms")
+    assert (place.raw, place.note) == ("3500", "3,5 s: 3,500 ms")
