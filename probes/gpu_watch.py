@@ -59,17 +59,24 @@ class GpuWatch:
         except OSError as problem:
             self.problems.append(f"the GPUs could not be watched: {problem}")
 
+    @property
+    def watching(self) -> bool:
+        """Whether a child is there that may still tell something."""
+        return self._child is not None
+
     def read(self) -> list[dict[str, Any]]:
         """Return the samples that came since the last call, oldest first. Never waits for the driver."""
         samples = []
         for event in self._events():
             self._heard = time.monotonic()
             if event["event"] == "sample":
-                samples.append(event)
+                samples.append({key: value for key, value in event.items() if key != "event"})
+                self._touched = None
             elif event["event"] == "touch":
                 self._touched = event["gpu"]
             elif event["event"] == "gpu":
                 self.uuids[event["gpu"]] = str(event["uuid"] or "")
+                self._touched = None
             elif event["event"] == "failed":
                 self.problems.append(f"the GPUs could not be watched: {event['text']}")
                 self._end()

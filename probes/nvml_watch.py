@@ -2,7 +2,7 @@
 
 One JSON object a line, each as soon as it is known:
 
-    {"event": "touch", "gpu": 0, "at": 12.5}         which GPU is asked next; where it is the last line, the driver hangs
+    {"event": "touch", "gpu": 0, "at": 12.5}         which GPU is asked next; it hangs where nothing follows
     {"event": "sample", "gpu": 0, "at": 12.5, "power_w": 300.0, …}      what it said; what it does not tell is left out
     {"event": "failed", "text": "…"}
 

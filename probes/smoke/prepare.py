@@ -157,7 +157,7 @@ def look_up_model(request: SmokeRequest) -> ModelFacts:
 
 
 #: Files that a smoke leaves in its folder under fixed names.
-EVIDENCE_NAMES = (RESULT_NAME, "server.log", "metrics.txt", "server_info.json")
+EVIDENCE_NAMES = (RESULT_NAME, "server.log", "metrics.txt", "telemetry.jsonl", "server_info.json")
 
 
 def check_out_dir(request: SmokeRequest) -> None:
