@@ -189,7 +189,12 @@ def _probe(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         type=_seconds,
         default=20.0,
-        help="seconds the NVIDIA driver may take (20)",
+        help="seconds the NVIDIA driver may take (20), on each node",
+    )
+    parser.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        help='every node of the Ray cluster at this address, or "auto" on a node of it',
     )
 
 
