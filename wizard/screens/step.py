@@ -1,5 +1,6 @@
 """The one generic screen of questions: fields, lists of rows, and the reason beside them."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
@@ -14,7 +15,7 @@ from wizard.printable import printable
 from wizard.ranges import RANGES
 from wizard.screens.page import Page
 from wizard.session import Place
-from wizard.steps import OPTIONS, STRATEGIES, Step, step_of
+from wizard.steps import OPTIONS, SHORT_NOTES, STRATEGIES, Step, beside, step_of
 from wizard.views import findings_words
 from wizard.widgets.field import ChoiceField, QuestionRow, TextField
 from wizard.widgets.rows import RowsList, row_lines, rows_hint
@@ -84,7 +85,15 @@ class StepScreen(Page):
     StepScreen.-wide #hint, StepScreen.-wide #sizing-line { display: none; }
     """
 
-    def __init__(self, step: Step, where: str, *, more: bool, first: str | None = None, is_row: bool = False) -> None:
+    def __init__(
+        self,
+        step: Step,
+        where: str,
+        *,
+        more: bool,
+        first: str | None = None,
+        is_row: bool = False,
+    ) -> None:
         self.DECISION, self.WHERE = step.decision, where
         self.LABELS = {"f3": "Back to the list", "f4": "Done"} if is_row else {}
         super().__init__()
@@ -95,7 +104,8 @@ class StepScreen(Page):
     def compose(self) -> ComposeResult:
         """Frame, questions beside their reason, a hint, the findings, the keys."""
         yield self.frame
-        keys = [*self.step.basic, *(self.step.advanced if self.more else ())]
+        refining = self.step.advanced if self.more else beside(self.step, self.first)
+        keys = [*self.step.basic, *refining]
         with Horizontal(id="body"):
             with Form(id="form", can_focus=False):
                 for key in keys:
@@ -107,7 +117,7 @@ class StepScreen(Page):
                     yield RowsList(rows.key)
                     yield Static(rows_hint(rows.key), classes="keys", markup=False)
                 if self.step.advanced:
-                    yield More(len(self.step.advanced), shown=self.more)
+                    yield More(len(self.step.advanced) - (0 if self.more else len(refining)), shown=self.more)
             with Vertical(id="beside"):
                 yield WhyPanel()
                 if self.live:
@@ -122,7 +132,9 @@ class StepScreen(Page):
         """Put the focus on the question asked for, else on the first one."""
         self.show()
         for row in self.query(QuestionRow):
-            if self.first and (row.place.key == self.first or row.place.key.startswith(f"{self.first}.")):
+            if self.first and (
+                row.place.key == self.first or row.place.key.startswith((f"{self.first}.", f"{self.first}["))
+            ):
                 row.field.focus()
                 return
 
@@ -144,8 +156,14 @@ class StepScreen(Page):
                 rows.show(row_lines(rows.rows_key, session.rows(rows.rows_key)))
         here = [] if self.wizard.checked is None else list(self.wizard.checked.findings)
         at = step_of_screen(self)
-        mine = [f for f in here if not self.is_row and step_of(f.where, short=session.short) == at]
-        self.query_one("#findings", Static).update(findings_words(mine, here, self.wizard.check_problem))
+        places = [step_of(finding.where, short=session.short) for finding in here]
+        mine = [f for f, place in zip(here, places, strict=True) if not self.is_row and place == at]
+        reached = self.wizard.reached
+        whole = reached >= len(self.wizard.steps)
+        # A question that nobody was shown yet is no mistake of anybody.
+        asked = [f for f, place in zip(here, places, strict=True) if whole or (place is not None and place < reached)]
+        words = findings_words(mine if whole else [f for f in mine if f in asked], asked, self.wizard.check_problem)
+        self.query_one("#findings", Static).update(words)
         self._tell()
         if self.live:  # after the questions are drawn, which need none of it
             self.call_after_refresh(self._size_live)
@@ -252,7 +270,10 @@ class StepScreen(Page):
         super().action_review()
 
     def _place(self, key: str) -> Place:
-        return self.wizard.session.place(key, self.wizard.checked)
+        place = self.wizard.session.place(key, self.wizard.checked)
+        if self.wizard.session.short and not place.note:
+            return replace(place, note=SHORT_NOTES.get(key, ""))
+        return place
 
     def _lines(self) -> list[str]:
         if self.focused_key is not None:

@@ -141,7 +141,8 @@ class QuestionRow(Vertical):
     DEFAULT_CSS = """
     QuestionRow { height: auto; }
     QuestionRow Horizontal { height: 1; }
-    QuestionRow .title { width: 28; }
+    QuestionRow .title { width: 35; text-wrap: nowrap; text-overflow: ellipsis; }
+    .-wide QuestionRow .title { width: 28; padding-right: 1; }
     QuestionRow .state { width: 15; text-align: right; color: $text-muted; }
     QuestionRow .unit { width: auto; padding: 0 1; color: $text-muted; }
     QuestionRow .note { height: auto; margin-left: 2; color: $text-muted; display: none; }
@@ -174,7 +175,7 @@ class QuestionRow(Vertical):
     def compose(self) -> ComposeResult:
         """Lay the parts out in one line, the problem below."""
         with Horizontal():
-            yield Static(fitted(self.place.question.title, 27), classes="title", markup=False)
+            yield Static(self.place.question.title, classes="title", markup=False)
             yield self.field
             if self.place.question.unit:
                 yield Static(fitted(self.place.question.unit, 9), classes="unit", markup=False)
