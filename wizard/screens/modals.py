@@ -40,7 +40,7 @@ class WhyScreen(ModalScreen[None]):
         with Vertical():
             with VerticalScroll():
                 yield Static("\n".join(self._lines), markup=False)
-            yield Static("\nEsc closes", markup=False)
+            yield Static("\nEsc closes   Ctrl+P goes to any question   ? all keys", markup=False)
 
 
 @dataclass(frozen=True)
