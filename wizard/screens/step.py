@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 SIZED = ("hardware and layout", "workload and ceilings")
 SIZED_REFINED = "runtime product"
 PANE_WIDTH = 35
+WIDE, LONGEST_TITLE, LONGEST_TITLE_WIDE = 100, 36, 28
 MORE_HINT = "Enter or F5 shows more questions of this screen; F4 goes on without them. Letters do nothing here."
 
 
@@ -131,12 +132,18 @@ class StepScreen(Page):
     def on_mount(self) -> None:
         """Put the focus on the question asked for, else on the first one."""
         self.show()
+        wanted = (f"{self.first}.", f"{self.first}[")
         for row in self.query(QuestionRow):
-            if self.first and (
-                row.place.key == self.first or row.place.key.startswith((f"{self.first}.", f"{self.first}["))
-            ):
+            if row.place.key == self.first or row.place.key.startswith(wanted):
                 row.field.focus()
                 return
+
+    def on_resize(self) -> None:
+        """The titles take what they need, so that none is cut where there is no panel beside them."""
+        rows = list(self.query(QuestionRow))
+        longest = max((len(row.place.question.title) for row in rows), default=0)
+        for row in rows:
+            row.widen(min(longest + 2, LONGEST_TITLE_WIDE if self.size.width >= WIDE else LONGEST_TITLE))
 
     def show(self) -> None:
         """Show what the session holds."""
