@@ -7,7 +7,7 @@ them.
 
 from typing import Any, Literal, Self
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
 from probes.reading import PLAN, Reading, Why
 
@@ -199,6 +199,17 @@ class Host(_Fact):
     jetson: Reading[str] = _ABSENT  # the model, where the computer is one of NVIDIA's Jetson modules
 
 
+class Interface(_Fact):
+    """A network interface that is up and leads to other computers; its addresses are left out on purpose.
+
+    `driver` is the kernel's ("mlx5_core"). `speed_mb_s` counts 10^6 bytes a second in one direction.
+    """
+
+    driver: Reading[str]
+    speed_mb_s: Reading[float]
+    mtu_bytes: Reading[int]
+
+
 class Shell(_Fact):
     """What the shell that started selwiz lets a CUDA program see.
 
@@ -230,17 +241,54 @@ class RuntimeFound(_Fact):
     found_by: Literal["option", "this_environment", "path"]
 
 
+class NodeKind(_Fact):
+    """What equal nodes of a fleet have in common; readings that change by the minute are those of the first of them."""
+
+    driver: Driver
+    gpus: tuple[Gpu, ...]
+    links: tuple[Link, ...]
+    host: Host
+    shell: Shell = Shell()
+    runtimes: tuple[RuntimeFound, ...]
+    interfaces: tuple[Interface, ...] = ()
+
+    @property
+    def usable_gpus(self) -> tuple[Gpu, ...]:
+        """The GPUs that a runtime could use."""
+        return tuple(gpu for gpu in self.gpus if gpu.usable)
+
+
+class Node(_Fact):
+    """One node of a fleet. `name` is its part in the fleet ("node-3"), never its host name.
+
+    `kind` is its place in `Machine.kinds`. `memory_free_bytes` is that of its GPU with the least.
+    """
+
+    name: str
+    kind: int
+    gpu_uuids: tuple[str, ...] = ()
+    memory_free_bytes: Reading[int] = _ABSENT
+
+
 class Problem(_Fact):
-    """Something that a person should know or mend: one plain sentence and one piece of advice."""
+    """Something that a person should know or mend: one plain sentence and one piece of advice.
+
+    `nodes` names the nodes of a fleet that it is true for.
+    """
 
     code: str = Field(pattern=r"^[a-z][a-z_]*$")
     gpu: int | None = None
+    nodes: tuple[str, ...] = ()
     message: str
     advice: str
 
 
 class Machine(_Fact):
-    """Everything that the probe read. `model_dump_json()` is the JSON of `selwiz probe --json`."""
+    """Everything that the probe read. `model_dump_json()` is the JSON of `selwiz probe --json`.
+
+    Of a fleet, `nodes` lists every node that answered, GPUs, host and runtimes are those of its weakest kind of node
+    (the least GPU memory), and `other_kinds` holds the kinds that differ from it.
+    """
 
     schema_version: Literal[1] = 1
     recorded: bool = False
@@ -253,6 +301,30 @@ class Machine(_Fact):
     shell: Shell = Shell()
     runtimes: tuple[RuntimeFound, ...]
     problems: tuple[Problem, ...]
+    interfaces: tuple[Interface, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    other_kinds: tuple[NodeKind, ...] = ()
+
+    @model_validator(mode="after")
+    def _every_node_has_a_kind(self) -> Self:
+        if any(not 0 <= node.kind <= len(self.other_kinds) for node in self.nodes):
+            raise ValueError("a node names a kind that is not there")
+        return self
+
+    @property
+    def kinds(self) -> tuple[NodeKind, ...]:
+        """The kinds of nodes; `Node.kind` counts in this order. A machine that is no fleet has one."""
+        own = NodeKind(**{name: getattr(self, name) for name in NodeKind.model_fields})
+        return (own, *self.other_kinds)
+
+    @property
+    def usable_gpu_count(self) -> int:
+        """The GPUs that a runtime could use, over all nodes."""
+        own = sum(gpu.usable for gpu in self.gpus)
+        if not self.nodes:
+            return own
+        each = [own, *(len(kind.usable_gpus) for kind in self.other_kinds)]
+        return sum(each[node.kind] for node in self.nodes)
 
     @property
     def planned(self) -> bool:

@@ -7,6 +7,18 @@ the words are ours.
 from probes.machine import Problem
 
 SENTENCES: dict[str, tuple[str, str]] = {
+    "node_failed": (
+        "{nodes}: {why}.",
+        "Look at the node, and probe the fleet again; what the others said is kept.",
+    ),
+    "nodes_differ": (
+        "The nodes differ in {what}: {kinds}.",
+        "Make the nodes of one replica equal: the weakest decides what all of them can do.",
+    ),
+    "no_nodes": (
+        "The Ray cluster has no node that can be asked.",
+        "Look at ray status, and wait until its nodes are alive.",
+    ),
     "no_driver": (
         "No NVIDIA driver was found on this machine.",
         "Install the NVIDIA driver if there is an NVIDIA GPU; to describe another machine, give --machine.",

@@ -24,7 +24,12 @@ def recorded_text(machine: Machine) -> str:
 
 def without_home(machine: Machine) -> Machine:
     """The machine as it may be handed on: the user's home stands in it as `~`."""
-    return machine.model_copy(update={"runtimes": tuple(_without_home(runtime) for runtime in machine.runtimes)})
+    others = tuple(
+        kind.model_copy(update={"runtimes": tuple(_without_home(runtime) for runtime in kind.runtimes)})
+        for kind in machine.other_kinds
+    )
+    runtimes = tuple(_without_home(runtime) for runtime in machine.runtimes)
+    return machine.model_copy(update={"runtimes": runtimes, "other_kinds": others})
 
 
 def read_machine_file(file: Path) -> Machine:

@@ -173,7 +173,8 @@ def _plain(value: Any) -> Any:
 def _machine(machine: Machine | None) -> dict[str, Any]:
     if machine is None:
         return {}
-    names = Counter(gpu.name.value or "unknown GPU" for gpu in machine.gpus)
+    each = [Counter(gpu.name.value or "unknown GPU" for gpu in kind.gpus) for kind in machine.kinds]
+    names = sum((each[node.kind] for node in machine.nodes), Counter[str]()) if machine.nodes else each[0]
     gpus = ", ".join(f"{count} x {name}" for name, count in sorted(names.items()))
     found = {"machine.gpus": gpus or "none", "machine.driver": machine.driver.version.value}
     return {path: value for path, value in found.items() if value is not None}

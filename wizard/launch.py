@@ -7,13 +7,14 @@ three take their flags from here.
 import re
 import shlex
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from wizard.answers import Answers
 from wizard.catalogue import Flag, Switch, engine_id, plain_settings, strategies
 from wizard.flags import EXTRA_FLAGS, typed_flags
+from wizard.spread import spread
 
 _WIDTH = 110
 #: What is printed for a model that is known only by its folder: no path of this machine enters the document.
@@ -22,12 +23,23 @@ MODEL_DIR = "$MODEL_DIR"
 _SECRETS = {"--api-key": "$VLLM_API_KEY", "--hf-token": "$HF_TOKEN"}
 #: What stands in the command in the place of a secret.
 SECRET_VARIABLES = tuple(_SECRETS.values())
+#: What differs from node to node, or is known only where they stand; no host name enters the document.
+HEAD_ADDRESS, NODE_RANK = "$HEAD_ADDRESS", "$NODE_RANK"
+#: The port that Ray's own guide uses for the head of a cluster.
+RAY_PORT = 6379
 _LOOPBACK = ("--host", "127.0.0.1"), ("--port", "8000")
 #: Hub access and usage statistics are on unless switched off (vLLM 0.33.0 usage/usage_lib.py).
 _QUIET = (("HF_HUB_OFFLINE", "1"), ("VLLM_NO_USAGE_STATS", "1"))
 #: A branch, tag or commit; a remark in its place ("not pinned") is no revision and stays out of the command.
 _REVISION = re.compile(r"[\w.][\w./-]*")
 _LAYOUT = "runtime.layout."
+#: Flags that say how a replica spans nodes; a server of the smoke stands on one.
+_BETWEEN_NODES = frozenset(
+    {"--nnodes", "--node-rank", "--master-addr", "--master-port", "--headless"}
+    | {"--distributed-executor-backend", "--data-parallel-backend"}
+)
+#: Flags of the API server, which only the head node has (vLLM 0.32.0 entrypoints/cli/serve.py, run_headless).
+_OF_HEAD = frozenset({"--host", "--port", "--uds", "--api-server-count", *_SECRETS})
 __all__ = ["EXTRA_FLAGS", "MODEL_DIR", "Launch", "Setting", "answer_at", "launch", "switch_of"]
 
 
@@ -66,6 +78,7 @@ class Launch(BaseModel):
     `runtime` is the catalogue id of the product (`vllm`), None if it is not in the catalogue. `model` is the
     model's name, or `$MODEL_DIR` if only a folder is known. `environment` holds pairs of name and value.
     `strategies` are the ids of the strategies in the order of the answers: the first is ST-1 in the document.
+    `nodes` are those of one replica, which `launcher` starts where they are several.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -76,6 +89,8 @@ class Launch(BaseModel):
     settings: tuple[Setting, ...] = ()
     environment: tuple[tuple[str, str], ...] = ()
     strategies: tuple[str, ...] = ()
+    nodes: int = 1
+    launcher: Literal["vllm", "ray"] = "vllm"
 
     @property
     def pinned_revision(self) -> str | None:
@@ -92,7 +107,7 @@ class Launch(BaseModel):
 
     def serve_flags(self) -> tuple[str, ...]:
         """List the words after the model for a server of the smoke: no model, host, port or secret."""
-        own = {"--host", "--port", "--uds", *_SECRETS}
+        own = {"--host", "--port", "--uds", *_SECRETS, *_BETWEEN_NODES}
         return tuple(word for s in self.settings if s.flag not in own for word in s.words())
 
     @property
@@ -121,6 +136,29 @@ class Launch(BaseModel):
             groups += [pair for pair in _LOOPBACK if not self.find(pair[0])]
         return (*groups, *(setting.words() for setting in self.settings))
 
+    def head_command(self) -> tuple[tuple[str, ...], ...]:
+        """The command of a replica's head node, which answers callers; that of the replica where it has one node."""
+        if self.nodes == 1 or self.launcher == "ray":
+            return self.command()
+        return (*self.command(), ("--node-rank", "0"), ("--master-addr", HEAD_ADDRESS))
+
+    @property
+    def worker_ranks(self) -> str:
+        """The ranks of a replica's further nodes in words: "1", or "1 to 3"."""
+        return "1" if self.nodes == 2 else f"1 to {self.nodes - 1}"
+
+    def worker_command(self) -> tuple[tuple[str, ...], ...]:
+        """The command of every further node of a replica; none where it has one node.
+
+        It names the node by its rank, from 1 on, and the head by its address: both are variables.
+        """
+        if self.nodes == 1:
+            return ()
+        if self.launcher == "ray":
+            return (("ray", "start", f"--address={HEAD_ADDRESS}:{RAY_PORT}", "--block"),)
+        same = tuple(group for group in self.command() if group[0] not in _OF_HEAD)
+        return (*same, ("--node-rank", NODE_RANK), ("--master-addr", HEAD_ADDRESS), ("--headless",))
+
     def serve_environment(self) -> tuple[tuple[str, str], ...]:
         """List the variables that strategies set; what keeps the runtime quiet is the smoke's own matter."""
         return tuple(pair for pair in self.environment if pair not in _QUIET)
@@ -132,8 +170,20 @@ class Launch(BaseModel):
         """
         if self.runtime != "vllm":
             return None
-        variables = [f"{name}={shlex.quote(value)}" for name, value in self.environment]
-        first, *others = self.command()
+        head = self._shell(self.head_command())
+        if self.nodes == 1:
+            return head
+        first = [f"ray start --head --port={RAY_PORT}"] if self.launcher == "ray" else []
+        others = "the other node" if self.nodes == 2 else f"each of the other {self.nodes - 1} nodes"
+        rank = (
+            f", {NODE_RANK[1:]} from 1 to {self.nodes - 1}" if self.launcher == "vllm" else ", before the head serves"
+        )
+        worker = self._shell(self.worker_command(), with_environment=self.launcher == "vllm")
+        return "\n".join(["# on the head node", *first, head, "", f"# on {others}{rank}", worker])
+
+    def _shell(self, command: tuple[tuple[str, ...], ...], *, with_environment: bool = True) -> str:
+        variables = [f"{name}={shlex.quote(value)}" for name, value in self.environment if with_environment]
+        first, *others = command
         return _wrapped(
             [" ".join([*variables, *map(_quoted, first)]), *(" ".join(map(_quoted, words)) for words in others)]
         )
@@ -152,6 +202,8 @@ def launch(answers: Answers) -> Launch:
     name = carried.name if carried and not (carried.name or "").startswith("-") else None
     typed = tuple(_typed(answers.runtime.settings.extra_flags, runtime))
     derived = () if runtime is None else (*_from_answers(answers, runtime), *_switches(answers, runtime))
+    if runtime == "vllm":
+        derived += tuple(_across_nodes(answers))
     written = {setting.flag for setting in typed}
     settings = {setting.flag: setting for setting in derived if setting.flag not in written}
     answered = answers.engine.strategies
@@ -162,6 +214,8 @@ def launch(answers: Answers) -> Launch:
         settings=(*settings.values(), *(_owned(setting, answers, runtime) for setting in typed)),
         environment=(*(_QUIET if runtime == "vllm" else ()), *_variables(answers, runtime)),
         strategies=tuple(answered),
+        nodes=spread(answers).nodes if runtime == "vllm" else 1,
+        launcher=answers.runtime.layout.launcher or "vllm",
     )
 
 
@@ -201,6 +255,20 @@ def _from_answers(answers: Answers, runtime: str) -> Iterator[Setting]:
             continue
         name, owner = flags[key]
         yield Setting(flag=name, value=str(value), strategy=owner, source_keys=(key,))
+
+
+def _across_nodes(answers: Answers) -> Iterator[Setting]:
+    """Yield what tells vLLM that a replica spans nodes (0.33.0 docs/serving/parallelism_scaling.md)."""
+    nodes, keys = spread(answers).nodes, (f"{_LAYOUT}nodes_per_replica",)
+    if nodes == 1:
+        return
+    if answers.runtime.layout.launcher != "ray":
+        yield Setting(flag="--nnodes", value=str(nodes), source_keys=keys)
+        return
+    keys = (f"{_LAYOUT}launcher",)
+    yield Setting(flag="--distributed-executor-backend", value="ray", source_keys=keys)
+    if (answers.runtime.layout.data_parallel or 1) > 1:
+        yield Setting(flag="--data-parallel-backend", value="ray", source_keys=keys)
 
 
 def _switches(answers: Answers, runtime: str) -> Iterator[Setting]:
@@ -254,8 +322,14 @@ def _owned(setting: Setting, answers: Answers, runtime: str | None) -> Setting:
     return setting
 
 
+def is_variable(word: str) -> bool:
+    """Whether a word of the command is filled in where it runs; the shell may then read the variable in it."""
+    ours = (MODEL_DIR, NODE_RANK, HEAD_ADDRESS, f"--address={HEAD_ADDRESS}:{RAY_PORT}", *SECRET_VARIABLES)
+    return word in ours
+
+
 def _quoted(word: str) -> str:
-    return f'"{word}"' if word == MODEL_DIR or word in _SECRETS.values() else shlex.quote(word)
+    return f'"{word}"' if is_variable(word) else shlex.quote(word)
 
 
 def _wrapped(groups: list[str]) -> str:

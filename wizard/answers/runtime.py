@@ -44,6 +44,17 @@ class Layout(Table):
     data_parallel: Count | None = ask(
         "Data parallel size", "Copies of the model inside one replica.", unit="copies", advanced=True
     )
+    nodes_per_replica: Count | None = ask(
+        "Nodes per replica",
+        "A model that outgrows one machine spans several, which need a fast and closed network.",
+        unit="nodes",
+        advanced=True,
+    )
+    launcher: Literal["vllm", "ray"] | None = ask(
+        "Launcher across nodes",
+        "vLLM starts one process a node by itself; Ray needs its own cluster first.",
+        advanced=True,
+    )
     replicas: Count | None = ask(
         "Serving replicas", "Copies that carry load; spares are counted apart.", unit="replicas"
     )
@@ -229,6 +240,11 @@ class Security(Table):
     authentication: Text | None = ask("Authentication", "The runtime's key alone does not guard every path.")
     open_paths: Text | None = ask(
         "Open paths and encryption", "Everything not on the list must be closed.", advanced=True
+    )
+    node_network: Text | None = ask(
+        "Network between nodes",
+        "vLLM neither encrypts nor authorises what its nodes say to each other.",
+        advanced=True,
     )
     tenants: Text | None = ask("Tenants", "A shared prefix cache is not a wall between tenants.")
     outbound: Text | None = ask(

@@ -1,12 +1,15 @@
-"""`compose.yaml`: one serving replica on one host."""
+"""`compose.yaml`: one serving replica on one host, or its part on each of its nodes."""
 
 import math
+import re
 from typing import Any
 
 from wizard.artefacts.facts import (
     CACHE_IN_CONTAINER,
     MODEL_IN_CONTAINER,
+    RAY_HEAD,
     container_arguments,
+    gpus_of_node,
     heading,
     image,
     is_local_only,
@@ -16,18 +19,19 @@ from wizard.artefacts.facts import (
 )
 from wizard.artefacts.text import yaml_text
 from wizard.document.redact import redacted
+from wizard.launch import is_variable
 from wizard.selection import Selection
 
 
 def compose(selection: Selection) -> str:
     """The Compose file. On loopback it shares the host's network, so that only the host's own proxy reaches it."""
     launch, found = selection.launch, image(selection)
-    gpus = selection.answers.runtime.hardware.gpus_per_replica
+    gpus = gpus_of_node(selection)
     remarks = [*heading(selection, "One serving replica"), *([found.remark] if found.remark else [])]
     service: dict[str, Any] = {
         "image": _literal(found.reference) if found.reference else "${VLLM_IMAGE:?name the image, pinned by digest}",
         "entrypoint": ["vllm", "serve"],
-        "command": [_literal(word) for word in container_arguments(selection)],
+        "command": _words(container_arguments(launch.head_command())),
         "environment": {name: _literal(redacted(value)) for name, value in launch.environment},
         "restart": "unless-stopped",
     }
@@ -39,7 +43,10 @@ def compose(selection: Selection) -> str:
         source, target = "${HF_HOME:?name the folder of the Hub's cache that holds the model}", CACHE_IN_CONTAINER
         service["environment"]["HF_HOME"] = CACHE_IN_CONTAINER
     service["volumes"] = [{"type": "bind", "source": source, "target": target}]
-    if is_local_only(selection):
+    if launch.nodes > 1:
+        remarks += _on_several(selection)
+        service["network_mode"] = "host"
+    elif is_local_only(selection):
         remarks.append("It listens on this host's loopback address; the proxy before it runs on this host too.")
         service["network_mode"] = "host"
     else:
@@ -59,7 +66,42 @@ def compose(selection: Selection) -> str:
     else:
         device = {"driver": "nvidia", "count": gpus, "capabilities": ["gpu"]}
         service["deploy"] = {"resources": {"reservations": {"devices": [device]}}}
-    return yaml_text([{"services": {"vllm": service}}], remarks)
+    if launch.nodes == 1:
+        return yaml_text([{"services": {"vllm": service}}], remarks)
+    return yaml_text([{"services": _by_node(selection, service)}], remarks)
+
+
+def _on_several(selection: Selection) -> list[str]:
+    last = selection.launch.nodes - 1
+    worker = (
+        "--profile worker" if selection.launch.launcher == "ray" else f"--profile worker, NODE_RANK from 1 to {last}"
+    )
+    return [
+        "The replica spans nodes: start this file on the head node with --profile head, and on each other node with "
+        f"{worker}. HEAD_ADDRESS is the head's address on the closed network, on all of them.",
+        "The nodes talk on the host's network; nothing that they say to each other is encrypted.",
+    ]
+
+
+def _by_node(selection: Selection, head: dict[str, Any]) -> dict[str, Any]:
+    """The head's service, and the one that every other node runs: no callers, so nothing to ask for its health."""
+    launch = selection.launch
+    worker = {key: value for key, value in head.items() if key != "healthcheck"} | {"profiles": ["worker"]}
+    if launch.launcher == "ray":
+        (ray,) = launch.worker_command()
+        worker |= {"entrypoint": ["ray"], "command": _words(list(ray[1:]))}
+        head = head | {"entrypoint": [_literal(word) for word in RAY_HEAD]}
+    else:
+        worker |= {"command": _words(container_arguments(launch.worker_command()))}
+    return {"head": head | {"profiles": ["head"]}, "worker": worker}
+
+
+def _words(words: list[str]) -> list[str]:
+    return [_variable(word) if is_variable(word) else _literal(word) for word in words]
+
+
+def _variable(word: str) -> str:
+    return re.sub(r"\$(\w+)", r"${\1:?see the comment above}", word)
 
 
 def _literal(text: str) -> str:

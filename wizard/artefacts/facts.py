@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from wizard.catalogue.vllm import release_of
 from wizard.document.redact import redacted
-from wizard.launch import MODEL_DIR, SECRET_VARIABLES
+from wizard.launch import MODEL_DIR, RAY_PORT, SECRET_VARIABLES
 from wizard.selection import Selection
+from wizard.spread import spread
 
 #: Where a container finds the model's folder, and the Hub's cache.
 MODEL_IN_CONTAINER, CACHE_IN_CONTAINER = "/model", "/hf"
@@ -49,13 +50,13 @@ def image(selection: Selection) -> Image:
     return Image(given, remark)
 
 
-def container_arguments(selection: Selection) -> list[str]:
+def container_arguments(command: tuple[tuple[str, ...], ...]) -> list[str]:
     """The words after `vllm serve` in a container: those of section 2, the model's folder at its place there.
 
     A secret is no word of the command: vLLM and the Hub's client read it from the variable of that name.
     """
     words: list[str] = []
-    for group in selection.launch.command():
+    for group in command:
         if group[0] == "vllm":
             words.append(MODEL_IN_CONTAINER if group[2] == MODEL_DIR else redacted(group[2]))
         elif not any(word in SECRET_VARIABLES for word in group):
@@ -87,6 +88,15 @@ def shares_memory(selection: Selection) -> bool:
     """Whether several processes of one replica exchange tensors through shared memory."""
     layout = selection.answers.runtime.layout
     return any((size or 1) > 1 for size in (layout.tensor_parallel, layout.pipeline_parallel, layout.data_parallel))
+
+
+def gpus_of_node(selection: Selection) -> int | None:
+    """GPUs that a container takes: those of a replica, or of one of its nodes."""
+    return spread(selection.answers).gpus_per_node
+
+
+#: How a head node with Ray starts: its cluster first; the words after `vllm serve` follow as they are.
+RAY_HEAD = ["sh", "-c", f'ray start --head --port={RAY_PORT} && exec vllm serve "$@"', "vllm"]
 
 
 def heading(selection: Selection, what: str) -> list[str]:

@@ -1,4 +1,8 @@
-"""`kubernetes.yaml`: a Deployment with all replicas and the Service before them."""
+"""`kubernetes.yaml`: all replicas and the Service before them.
+
+A replica on one node is a pod of a Deployment. One that spans nodes is a group of a LeaderWorkerSet, which vLLM's guide
+names for it: its pods start and end together and know the address of the first.
+"""
 
 import math
 import re
@@ -8,7 +12,9 @@ from wizard.artefacts.compose import health_check, start_seconds
 from wizard.artefacts.facts import (
     CACHE_IN_CONTAINER,
     MODEL_IN_CONTAINER,
+    RAY_HEAD,
     container_arguments,
+    gpus_of_node,
     heading,
     image,
     is_local_only,
@@ -18,6 +24,7 @@ from wizard.artefacts.facts import (
 )
 from wizard.artefacts.text import yaml_text
 from wizard.document.redact import redacted
+from wizard.launch import HEAD_ADDRESS, NODE_RANK, is_variable
 from wizard.selection import Selection
 
 NO_IMAGE = "IMAGE-NOT-GIVEN"
@@ -35,13 +42,16 @@ def kubernetes(selection: Selection) -> str:
     found = image(selection)
     if found.remark:
         remarks.append(found.remark + ("" if found.reference else f" Put it in the place of {NO_IMAGE}."))
-    layout = selection.answers.runtime.layout
+    layout, nodes = selection.answers.runtime.layout, selection.launch.nodes
     spec: dict[str, Any] = {
         "selector": {"matchLabels": _LABELS},
         # No GPU is free for a replica more than there are.
         "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}},
         "template": {"metadata": {"labels": _labels(selection)}, "spec": _pod(selection, found.reference)},
     }
+    if nodes > 1:
+        spec = _group(selection, found.reference)
+        remarks.append(f"A replica spans {nodes} nodes; the LeaderWorkerSet controller has to be installed.")
     if layout.replicas is None:
         remarks.append("Serving replicas were not given, so their number does not stand here.")
     else:
@@ -57,9 +67,11 @@ def kubernetes(selection: Selection) -> str:
     remarks.append(f"It needs a PersistentVolumeClaim named {claim} that holds the model.")
     if secrets(selection):
         remarks.append(f"It needs a Secret named {_NAME} with the keys {', '.join(secrets(selection))}.")
+    kind = {"apiVersion": "apps/v1", "kind": "Deployment"}
+    if nodes > 1:
+        kind = {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet"}
     deployment = {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
+        **kind,
         "metadata": {"name": _NAME, "labels": _labels(selection)},
         "spec": spec,
     }
@@ -71,7 +83,39 @@ def _labels(selection: Selection) -> dict[str, str]:
     return _LABELS | ({"app.kubernetes.io/version": version} if _LABEL.fullmatch(version) else {})
 
 
-def _pod(selection: Selection, reference: str | None) -> dict[str, Any]:
+def _group(selection: Selection, reference: str | None) -> dict[str, Any]:
+    """One replica over several nodes: the leader answers callers, the workers have no port."""
+    leader = {"metadata": {"labels": _labels(selection)}, "spec": _pod(selection, reference)}
+    return {
+        "rolloutStrategy": {"type": "RollingUpdate", "rollingUpdateConfiguration": {"maxUnavailable": 1}},
+        "leaderWorkerTemplate": {
+            "size": selection.launch.nodes,
+            "restartPolicy": "RecreateGroupOnPodRestart",
+            "leaderTemplate": leader,
+            "workerTemplate": {"spec": _pod(selection, reference, worker=True)},
+        },
+    }
+
+
+def _start(selection: Selection, *, worker: bool) -> dict[str, Any]:
+    """The command of a pod and its words, where the group's own variables stand for its rank and its head."""
+    launch = selection.launch
+    if launch.launcher == "ray" and launch.nodes > 1:
+        if worker:
+            (ray,) = launch.worker_command()
+            return {"command": ["ray"], "args": [_word(word) for word in ray[1:]]}
+        return {"command": RAY_HEAD, "args": [_word(word) for word in container_arguments(launch.head_command())]}
+    command = launch.worker_command() if worker else launch.head_command()
+    return {"command": ["vllm", "serve"], "args": [_word(word) for word in container_arguments(command)]}
+
+
+def _word(word: str) -> str:
+    if not is_variable(word):
+        return _literal(word)
+    return word.replace(HEAD_ADDRESS, "$(LWS_LEADER_ADDRESS)").replace(NODE_RANK, "$(LWS_WORKER_INDEX)")
+
+
+def _pod(selection: Selection, reference: str | None, *, worker: bool = False) -> dict[str, Any]:
     launch = selection.launch
     environment: list[dict[str, Any]] = [
         {"name": name, "value": _literal(redacted(value))} for name, value in launch.environment
@@ -91,16 +135,15 @@ def _pod(selection: Selection, reference: str | None) -> dict[str, Any]:
     container: dict[str, Any] = {
         "name": _NAME,
         "image": reference or NO_IMAGE,
-        "command": ["vllm", "serve"],
-        "args": [_literal(word) for word in container_arguments(selection)],
+        **_start(selection, worker=worker),
         "env": environment,
         "volumeMounts": mounts,
         "securityContext": {"allowPrivilegeEscalation": False},
-        **_probes(selection),
+        **({} if worker else _probes(selection)),
     }
-    if not is_local_only(selection):
+    if not is_local_only(selection) and not worker:
         container["ports"] = [{"name": "http", "containerPort": launch.port}]
-    gpus = selection.answers.runtime.hardware.gpus_per_replica
+    gpus = gpus_of_node(selection)
     if gpus is not None:
         container["resources"] = {"limits": {"nvidia.com/gpu": gpus}}
     return {"automountServiceAccountToken": False, "containers": [container], "volumes": volumes}
@@ -129,7 +172,7 @@ def _service(selection: Selection) -> dict[str, Any]:
         "metadata": {"name": _NAME, "labels": _labels(selection)},
         "spec": {
             "type": "ClusterIP",
-            "selector": _LABELS,
+            "selector": _LABELS,  # of a group only the leader's pod has them
             "ports": [{"name": "http", "port": port, "targetPort": target}],
         },
     }

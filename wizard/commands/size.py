@@ -137,6 +137,8 @@ def _candidates_table(found: list[Any]) -> str:
     lines = [f"{'GPU (derived from the catalogue)':<40}{'GPUs':>5}{'TP':>4}{'PP':>4}{'room left a GPU':>18}  note"]
     for item in found:
         note = item.because or f"least TPOT {_milliseconds(item.sizing.floor.tpot_ms)}; figures {item.confidence}"
+        if (item.nodes or 1) > 1:
+            note = f"{item.nodes} nodes of 8; {note}"
         counts = "".join(
             f"{'-' if value is None else value:>{width}}"
             for value, width in ((item.gpus, 5), (item.tensor_parallel, 4), (item.pipeline_parallel, 4))

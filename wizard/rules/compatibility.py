@@ -6,6 +6,7 @@ from wizard.launch import EXTRA_FLAGS, answer_at, switch_of
 from wizard.proof import carried_model, is_planned, probed_machine, same_gpu, usable_gpus
 from wizard.rules.rule import Rule, finding, listed, number
 from wizard.selection import Selection
+from wizard.spread import spread
 from wizard.trace import Realised, realised
 
 _TENSOR = "runtime.layout.tensor_parallel"
@@ -67,12 +68,17 @@ def layout_fits_replica(selection: Selection) -> list[Finding]:
         )
         remedy = "Make the layout smaller, or give each replica more GPUs."
         found.append(finding("C4", "block", message, _TENSOR, remedy))
-    machine = selection.machine
-    if machine is not None and len(usable_gpus(machine)) < gpus:
+    machine, across = selection.machine, spread(selection.answers)
+    if machine is None:
+        return found
+    # Of a machine that is no fleet a replica over several nodes uses the GPUs of one.
+    need = gpus if machine.nodes or is_planned(machine) else across.gpus_per_node or gpus
+    if machine.usable_gpu_count < need:
         planned = is_planned(machine)
+        whose = "One replica" if need == gpus else "One node of a replica"
         message = (
-            f"One replica needs {gpus} GPUs; the {'planned' if planned else 'probed'} machine has "
-            f"{len(usable_gpus(machine))} that can be used."
+            f"{whose} needs {need} GPUs; the {'planned' if planned else 'probed'} "
+            f"{'fleet' if machine.nodes else 'machine'} has {machine.usable_gpu_count} that can be used."
         )
         remedy = "Probe the machine that will carry a replica, or propose fewer GPUs per replica."
         severity: Severity = "note" if planned else "warn"

@@ -6,6 +6,7 @@ on delivery.
 
 import difflib
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from probes.machine import Gpu, Machine
@@ -17,6 +18,7 @@ from wizard.fit import CUDA_DRIVERS, branch_in, cuda_major
 from wizard.proof import carried_model, same_gpu, usable_gpus
 from wizard.rules.rule import Rule, counted, finding, listed, number
 from wizard.selection import Selection
+from wizard.spread import spread
 
 _GPU = "runtime.hardware.gpu"
 _ON_DELIVERY = "Make it a condition of acceptance, and probe the machine on delivery."
@@ -62,6 +64,23 @@ def proposed_gpu(selection: Selection) -> ProposedGpu | None:
 
 def _order(capability: str) -> tuple[int, ...]:
     return tuple(int(part) for part in capability.split(".") if part.isdigit())
+
+
+def of_every_kind(check: Callable[[Selection], list[Finding]]) -> Callable[[Selection], list[Finding]]:
+    """Make a rule look at each kind of node of a fleet; what it says of several is said once."""
+
+    def checked(selection: Selection) -> list[Finding]:
+        machine = selection.machine
+        if machine is None or not machine.other_kinds:
+            return check(selection)
+        found: list[Finding] = []
+        for kind in machine.kinds:
+            facts = {name: getattr(kind, name) for name in type(kind).model_fields}
+            alone = machine.model_copy(update=facts | {"other_kinds": (), "nodes": ()})
+            found += [one for one in check(selection.model_copy(update={"machine": alone})) if one not in found]
+        return found
+
+    return checked
 
 
 def capability_suffices(selection: Selection) -> list[Finding]:
@@ -198,11 +217,12 @@ def host_has_cores(selection: Selection) -> list[Finding]:
     """C20: the host has the CPU cores that the runtime's processes need."""
     # vLLM 0.33.0 docs/configuration/optimization.md: 2 + N physical cores for N GPUs; with data parallelism
     # A + DP + N + 1, where A is the number of API servers.
-    gpu, count = proposed_gpu(selection), selection.answers.runtime.hardware.gpus_per_replica
+    gpu, over = proposed_gpu(selection), spread(selection.answers)
+    count = over.gpus_per_node
     if gpu is None or gpu.machine is None or count is None or selection.launch.runtime != "vllm":
         return []
     cores = gpu.machine.host.cpu_physical_cores.value
-    ranks = selection.answers.runtime.layout.data_parallel or 1
+    ranks = max(1, over.data // over.nodes)
     servers = selection.launch.find("--api-server-count")
     typed = servers.value if servers else None
     asked = int(typed) if typed is not None and typed.isdigit() else ranks
@@ -239,7 +259,7 @@ RULES = (
         "The GPU has the compute capability that runtime and formats need",
         ("block", "note"),
         "vLLM itself, get_min_capability, as kept in the catalogue; docker/Dockerfile for the wheel",
-        capability_suffices,
+        of_every_kind(capability_suffices),
         "Propose a GPU that is new enough, or another weight format.",
     ),
     Rule(
@@ -247,7 +267,7 @@ RULES = (
         "The GPU computes in the weight format",
         ("warn", "note"),
         "vLLM 0.33.0, docs/features/quantization: below it the format is executed weight-only",
-        format_is_native,
+        of_every_kind(format_is_native),
         "Expect the memory of the format and not its speed, or propose a newer GPU.",
     ),
     Rule(
@@ -255,7 +275,7 @@ RULES = (
         "The GPUs are linked, whole, and correct errors",
         ("warn", "note"),
         "vLLM 0.33.0, docs/serving/parallelism_scaling.md; MLPerf inference rules: ECC",
-        gpus_are_fit_for_service,
+        of_every_kind(gpus_are_fit_for_service),
         "Use linked GPUs or pipeline parallelism; have MIG switched off and ECC on.",
     ),
     Rule(
@@ -263,7 +283,7 @@ RULES = (
         "The driver carries the CUDA version of the build",
         ("block", "warn"),
         "NVIDIA CUDA toolkit release notes, minimum driver versions",
-        driver_carries_the_build,
+        of_every_kind(driver_carries_the_build),
         "Update the driver, or take a build for an older CUDA.",
     ),
     Rule(
@@ -271,7 +291,7 @@ RULES = (
         "The host has enough CPU cores",
         ("warn",),
         "vLLM 0.33.0, docs/configuration/optimization.md: 2 + N physical cores for N GPUs",
-        host_has_cores,
+        of_every_kind(host_has_cores),
         "Propose a host with two physical cores and one more for each GPU.",
     ),
     Rule(

@@ -80,7 +80,10 @@ class Sizing:
 
 @dataclass(frozen=True)
 class LeastGpus:
-    """The least number of GPUs of one type that holds the asked load, and the layout; None where none does."""
+    """The least number of GPUs of one type that holds the asked load, and the layout; None where none does.
+
+    `nodes` are nodes of eight GPUs.
+    """
 
     gpu: str
     gpus: int | None
@@ -90,6 +93,7 @@ class LeastGpus:
     floor: Floor | None
     because: str | None
     confidence: str
+    nodes: int | None = None
 
 
 class ProposedSizing(BaseModel):

@@ -16,6 +16,7 @@ from wizard.sizing.layers import CacheShape, NotCovered, cache_shape
 from wizard.sizing.request import GpuFacts, SizeRequest, working_tensor_parallel
 
 #: Tensor parallelism stays inside one NVLink domain: eight GPUs of a common node, two where there is only PCIe.
+#: Pipeline stages fill a node before they take another one.
 _NODE = 8
 _OLDEST = (7, 5)  # vLLM's wheel has no kernels for older GPUs
 _PAIR = 2
@@ -35,6 +36,13 @@ class Candidate:
     confidence: str
 
     @property
+    def nodes(self) -> int | None:
+        """The nodes of eight GPUs that it takes: no stage is cut by the edge of a node."""
+        if self.tensor_parallel is None or self.pipeline_parallel is None:
+            return None
+        return -(-self.pipeline_parallel // (_NODE // self.tensor_parallel))
+
+    @property
     def room_bytes(self) -> int | None:
         """What is left of the reserved memory of each GPU."""
         answer = self.sizing
@@ -48,6 +56,7 @@ class Candidate:
         return {
             "gpu": self.gpu,
             "gpus": self.gpus,
+            "nodes": self.nodes,
             "tensor_parallel": self.tensor_parallel,
             "pipeline_parallel": self.pipeline_parallel,
             "room_bytes_per_gpu": self.room_bytes,

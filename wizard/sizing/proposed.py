@@ -1,6 +1,7 @@
 """The sizing of what is proposed: the carried model, in the proposed layout, on the proposed GPUs. Pure and quick."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from probes.errors import ProbeError
 from probes.machine import Gpu, Machine
@@ -80,6 +81,7 @@ def _least(
             floor=item.sizing.floor if item.sizing else None,
             because=item.because,
             confidence=item.confidence,
+            nodes=item.nodes,
         )
         for item in candidates(configuration, request, ceilings_of(answers), rows)
     )
@@ -97,19 +99,32 @@ def _gpu(name: str | None, machine: Machine | None, count: int) -> _Found:
     ]
     try:
         if same and machine is not None and not machine.planned:
-            return _read(same, count)
+            return _read(same, count, machine)
         gpu = same[0] if same else planned(f"{name}x1").gpus[0]
         return facts_of_gpu(gpu), "catalogue", confidence_of(gpu, gpu.memory_bandwidth_gb_s), None
     except (SelwizError, ProbeError) as error:
         return None, None, None, error.message
 
 
-def _read(gpus: list[Gpu], count: int) -> _Found:
-    """The readings of the GPU that decides: all ranks reserve the same, so the one with the least of each counts."""
+def _read(gpus: list[Gpu], count: int, machine: Machine) -> _Found:
+    """The readings of the GPU that decides: all ranks reserve the same, so the one with the least of each counts.
+
+    Of a fleet that is the weakest kind of node, which the machine's own GPUs are, and the least that any node has free.
+    """
     total = min((gpu.memory_total_bytes.value for gpu in gpus if gpu.memory_total_bytes.value), default=None)
+    first = next((gpu for gpu in gpus if gpu.memory_total_bytes.value == total), gpus[0])
+    free = _least_free_of_nodes(machine) if machine.nodes else _least_free(gpus, count)
+    facts = replace(facts_of_gpu(first), free_bytes=free)
+    return facts, "probe", confidence_of(first, first.memory_bandwidth_gb_s), None
+
+
+def _least_free(gpus: list[Gpu], count: int) -> int | None:
+    """What is free on the fullest of the `count` emptiest GPUs."""
     free = sorted((gpu.memory_free_bytes.value or 0 for gpu in gpus), reverse=True)
     known = all(gpu.memory_free_bytes.value is not None for gpu in gpus) and len(gpus) >= count
-    first = next((gpu for gpu in gpus if gpu.memory_total_bytes.value == total), gpus[0])
-    facts = facts_of_gpu(first)
-    facts = GpuFacts(**{**facts.__dict__, "free_bytes": free[count - 1] if known else None})
-    return facts, "probe", confidence_of(first, first.memory_bandwidth_gb_s), None
+    return free[count - 1] if known else None
+
+
+def _least_free_of_nodes(machine: Machine) -> int | None:
+    free = [node.memory_free_bytes.value for node in machine.nodes]
+    return min((size for size in free if size is not None), default=None) if None not in free else None

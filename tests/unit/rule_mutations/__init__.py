@@ -3,12 +3,13 @@
 A row is what is broken, the changes (see `tests.unit.selections`), and the expected rule, severity and place.
 """
 
-from tests.unit.rule_mutations import budget, compatibility, governance, hardware, product, runs, strategies
+from tests.unit.rule_mutations import budget, compatibility, governance, hardware, nodes, product, runs, strategies
 from tests.unit.rule_mutations.row import Row
 
 TABLE: list[Row] = [
     *compatibility.TABLE,
     *hardware.TABLE,
+    *nodes.TABLE,
     *strategies.TABLE,
     *product.TABLE,
     *runs.TABLE,

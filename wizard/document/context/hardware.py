@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from probes.machine import Gpu, Machine
+from probes.nodes import DIFFERENCES, named
 from probes.reading import Reading
 from wizard.catalogue.loader import gpus_named
 from wizard.document import formats
@@ -14,6 +15,7 @@ from wizard.fit import branch_in, fit_rows
 from wizard.machine import confidence_of
 from wizard.proof import gpus_in_all, same_gpu, usable_gpus
 from wizard.selection import Selection
+from wizard.spread import nodes_in_all, spread
 
 #: Why a reading is absent, in words.
 _WHY = {
@@ -45,6 +47,7 @@ def hardware(selection: Selection) -> Context:
         "heading": _heading(machine),
         "measured_on": _measured_on(selection),
         "hardware": table,
+        "kinds": _kinds(machine),
         "proposed_facts": _proposed_facts(selection, table),
         "problems": [problem.message for problem in machine.problems] if machine else [],
         "unusable": _unusable(machine),
@@ -96,12 +99,13 @@ def _table(selection: Selection) -> Table:
         ("GPU", found_name, formats.value(proposed_name), _difference(found_name, proposed_name)),
         (
             "GPUs in all",
-            formats.number(len(gpus)) if machine else NOT_GIVEN,
+            _count(machine),
             formats.value(in_all),
-            _more(len(gpus) if machine else None, in_all),
+            _more(_all_gpus(machine), in_all),
         ),
         ("GPUs per replica", "not applicable", formats.value(each), "not applicable"),
     ]
+    rows += _nodes_row(selection)
     for item, text in (
         ("Compute capability", _each(gpus, lambda gpu: _figure(gpu, gpu.compute_capability))),
         ("Memory per GPU, NVML", _each(gpus, lambda gpu: _figure(gpu, gpu.memory_total_bytes, _memory))),
@@ -130,6 +134,51 @@ def _table(selection: Selection) -> Table:
         ),
     ]
     return Table(("Item", _heading(machine), "Proposed", "Difference"), tuple(rows))
+
+
+def _nodes_row(selection: Selection) -> list[tuple[str, str, str, str]]:
+    """How many nodes there are and are needed, where a replica spans some or a fleet was probed."""
+    machine, over = selection.machine, spread(selection.answers)
+    found = len(machine.nodes) if machine is not None and machine.nodes else None
+    if over.nodes == 1 and found is None:
+        return []
+    needed = nodes_in_all(selection.answers)
+    proposed = NOT_GIVEN if needed is None else formats.number(needed)
+    if over.nodes > 1:
+        proposed += f", {over.nodes} for each replica"
+    return [("Nodes in all", NOT_GIVEN if found is None else formats.number(found), proposed, _more(found, needed))]
+
+
+def _kinds(machine: Machine | None) -> Table | None:
+    """The kinds of nodes of a fleet, equal ones in one row, each by its part in the fleet."""
+    if machine is None or not machine.nodes:
+        return None
+    rows = []
+    for number, kind in enumerate(machine.kinds):
+        names = [node.name for node in machine.nodes if node.kind == number]
+        rows.append((named(names), formats.number(len(names)), *(of(kind) for _, of in DIFFERENCES)))
+    columns = ("Nodes", "Count", *(_heading_of(what) for what, _ in DIFFERENCES))
+    return Table(columns, tuple(rows))
+
+
+def _heading_of(what: str) -> str:
+    words = what.removeprefix("the ")
+    return words[:1].upper() + words[1:]
+
+
+def _all_gpus(machine: Machine | None) -> int | None:
+    if machine is None:
+        return None
+    return machine.usable_gpu_count if machine.nodes else len(machine.gpus)
+
+
+def _count(machine: Machine | None) -> str:
+    count = _all_gpus(machine)
+    if machine is None or count is None:
+        return NOT_GIVEN
+    return formats.number(count) + (
+        f" usable on {formats.counted(len(machine.nodes), 'node')}" if machine.nodes else ""
+    )
 
 
 def _of_catalogue(name: str | None) -> dict[str, str]:

@@ -7,6 +7,7 @@ from wizard.document.context.measurement import capacity_run, not_usable
 from wizard.document.markdown import NOT_GIVEN, Table
 from wizard.proof import probed_machine
 from wizard.selection import Selection
+from wizard.spread import spread
 
 
 def runtime(selection: Selection) -> Context:
@@ -179,7 +180,7 @@ def _defaults(selection: Selection) -> Table | None:
         (
             "Traffic between nodes",
             "not encrypted, no authorisation",
-            flag("--nnodes", "several nodes: a closed network is needed", "no second node is named in 2.4"),
+            _between_nodes(selection),
         ),
         (
             "Development mode",
@@ -214,6 +215,13 @@ def _defaults(selection: Selection) -> Table | None:
     )
 
 
+def _between_nodes(selection: Selection) -> str:
+    if selection.launch.nodes == 1 and selection.launch.find("--nnodes") is None:
+        return "no second node is named in 2.4"
+    given = selection.answers.runtime.security.node_network
+    return f"several nodes: {'a closed network is needed' if given is None else given}"
+
+
 def _before(selection: Selection) -> str:
     """What has to decide who may call, as far as the answers name it."""
     if selection.answers.runtime.existing.gateway is None:
@@ -229,6 +237,7 @@ def _operations(selection: Selection) -> Table:
         row(selection, "Serving replicas", "runtime.layout.replicas"),
         row(selection, "Spare replicas", "runtime.layout.spare_replicas"),
         _gpus_in_all(selection),
+        *_nodes_in_all(selection),
     ]
     rows += _measured_operations(selection)
     rows += facts(
@@ -278,6 +287,26 @@ def _gpus_in_all(selection: Selection) -> Row:
         return "GPUs in all", NOT_GIVEN, "missing"
     total = formats.number((serving + spare) * each)
     return "GPUs in all", f"({serving} + {spare}) × {each} = {total}", "derived F-6"
+
+
+def _nodes_in_all(selection: Selection) -> list[Row]:
+    """The nodes that serve and those that wait for the loss of one (N + 1), where a replica spans several."""
+    layout, over = selection.answers.runtime.layout, spread(selection.answers)
+    if over.nodes == 1:
+        return []
+    serving, spare = layout.replicas, layout.spare_replicas
+    if serving is None or spare is None:
+        return [("Nodes in all", NOT_GIVEN, "missing")]
+    total = formats.number((serving + spare) * over.nodes)
+    worked = f"({serving} + {spare}) × {over.nodes} = {total}; {formats.number(spare * over.nodes)} of them spare"
+    how = f"{over.across} parallelism, started by {_LAUNCHERS[selection.launch.launcher]}"
+    return [
+        ("Nodes in all", worked, "derived F-6"),
+        ("Across the nodes of a replica", how, sources(selection, "runtime.layout.nodes_per_replica")),
+    ]
+
+
+_LAUNCHERS = {"vllm": "vLLM's own launcher", "ray": "Ray"}
 
 
 def _options(selection: Selection) -> Table | None:

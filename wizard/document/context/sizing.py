@@ -130,6 +130,8 @@ def _least_table(found: tuple[LeastGpus, ...]) -> Table | None:
         layout = "none"
         if item.gpus is not None:
             layout = f"tensor {item.tensor_parallel} × pipeline {item.pipeline_parallel}"
+            if (item.nodes or 1) > 1:
+                layout += f", on {item.nodes} nodes of 8 GPUs"
         tpot = item.floor.tpot_ms if item.floor else None
         rows.append(
             (
