@@ -164,11 +164,11 @@ def _kinds(machine: Machine | None) -> Table | None:
                 said_of["the GPU driver"],
                 said_of["the vLLM version"],
                 f"{said_of['the network interfaces']}; MTU {said_of['the MTU']}",
-                said_of["the shared memory"],
-                said_of["the NVLink fabric"],
+                f"{said_of['the shared memory']} of /dev/shm; NVLink fabric {said_of['the NVLink fabric']}",
+                "probe",
             )
         )
-    columns = ("Nodes (how many)", "GPUs of each", "Driver", "vLLM", "Network", "Shared memory", "NVLink fabric")
+    columns = ("Nodes (how many)", "GPUs of each", "Driver", "vLLM", "Network", "Shared memory and fabric", "Source")
     return Table(columns, tuple(rows))
 
 
