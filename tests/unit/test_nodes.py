@@ -15,6 +15,7 @@ from probes.recorded import read_machine_file, recorded_text
 from probes.report import machine_table
 from tests.unit.document_selections import select
 from tests.unit.selections import GPU, machine, on_host, with_driver
+from wizard.cli import run
 from wizard.document.render import render
 from wizard.example import example_tree
 
@@ -138,3 +139,11 @@ def test_an_address_where_nothing_listens_is_said_at_once() -> None:
     with pytest.raises(ProbeError, match=r"The Ray cluster at 127\.0\.0\.1:1 cannot be reached: Connection refused"):
         probe_fleet("127.0.0.1:1", tool_version="0", timeout_s=1)
     assert time.monotonic() - started < 5
+
+
+def test_a_cluster_that_cannot_be_asked_is_a_failed_probe() -> None:
+    assert run(["probe", "--ray", "127.0.0.1:1"]) == 3
+
+
+def test_a_fleet_and_a_recorded_machine_at_a_time_are_wrong_usage() -> None:
+    assert run(["probe", "--ray", "auto", "--machine", "x.json"]) == 2

@@ -2,13 +2,14 @@
 
 import argparse
 
+from probes.errors import ProbeError
 from probes.machine import Machine
 from probes.recorded import recorded_text
 from probes.report import machine_table
 from wizard import __version__
 from wizard.console import put, say
 from wizard.document.write import write_text
-from wizard.errors import UsageError
+from wizard.errors import FleetError, UsageError
 from wizard.exit_codes import ExitCode
 from wizard.machine import enriched, machine_at
 
@@ -33,4 +34,7 @@ def _fleet(arguments: argparse.Namespace) -> Machine:
         raise UsageError(f"--ray asks the nodes themselves, so {other} says nothing to it.", f"Leave out {other}.")
     from probes.fleet import probe_fleet
 
-    return enriched(probe_fleet(arguments.ray, tool_version=__version__, timeout_s=arguments.probe_timeout))
+    try:
+        return enriched(probe_fleet(arguments.ray, tool_version=__version__, timeout_s=arguments.probe_timeout))
+    except ProbeError as error:
+        raise FleetError(error.message, error.remedy) from None
