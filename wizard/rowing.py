@@ -132,6 +132,28 @@ def _add_option(app: "WizardApp") -> None:
     app.push_screen(ChoiceScreen("Which option?", [row.words for row in offered]), chosen)
 
 
+def offer_chosen(app: "WizardApp", key: str) -> bool:
+    """Offer to add the chosen engine to the options, where it is none of them; says whether there was such an offer."""
+    from wizard.rules.governance import chosen_option
+
+    engine = app.session.given.engine
+    chosen = engine.chosen
+    if key != "engine.chosen" or not chosen or not engine.options or chosen_option(app.session.given) is not None:
+        return False
+
+    def answered(number: int | None) -> None:
+        if number == 0:
+            app.session.add_row(OPTIONS, name=chosen)
+            app.changed()
+            app.check_now()
+        elif number == 1:
+            app.go_to(key)
+
+    offer = [f"Add {printable(chosen)} to the options", "Choose another engine"]
+    app.push_screen(ChoiceScreen(f"{printable(chosen)} is none of the options", offer), answered)
+    return True
+
+
 def _edit(app: "WizardApp", rows_key: str, index: int) -> None:
     _push_row(app, rows_key, index)
 

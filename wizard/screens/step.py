@@ -1,5 +1,6 @@
 """The one generic screen of questions: fields, lists of rows, and the reason beside them."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
@@ -14,7 +15,7 @@ from wizard.printable import printable
 from wizard.ranges import RANGES
 from wizard.screens.page import Page
 from wizard.session import Place
-from wizard.steps import OPTIONS, STRATEGIES, Step, step_of
+from wizard.steps import OPTIONS, SHORT_NOTES, STRATEGIES, Step, beside, step_of
 from wizard.views import findings_words
 from wizard.widgets.field import ChoiceField, QuestionRow, TextField
 from wizard.widgets.rows import RowsList, row_lines, rows_hint
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 SIZED = ("hardware and layout", "workload and ceilings")
 SIZED_REFINED = "runtime product"
 PANE_WIDTH = 35
+WIDE, LONGEST_TITLE, LONGEST_TITLE_WIDE = 100, 36, 28
 MORE_HINT = "Enter or F5 shows more questions of this screen; F4 goes on without them. Letters do nothing here."
 
 
@@ -84,7 +86,15 @@ class StepScreen(Page):
     StepScreen.-wide #hint, StepScreen.-wide #sizing-line { display: none; }
     """
 
-    def __init__(self, step: Step, where: str, *, more: bool, first: str | None = None, is_row: bool = False) -> None:
+    def __init__(
+        self,
+        step: Step,
+        where: str,
+        *,
+        more: bool,
+        first: str | None = None,
+        is_row: bool = False,
+    ) -> None:
         self.DECISION, self.WHERE = step.decision, where
         self.LABELS = {"f3": "Back to the list", "f4": "Done"} if is_row else {}
         super().__init__()
@@ -95,7 +105,8 @@ class StepScreen(Page):
     def compose(self) -> ComposeResult:
         """Frame, questions beside their reason, a hint, the findings, the keys."""
         yield self.frame
-        keys = [*self.step.basic, *(self.step.advanced if self.more else ())]
+        refining = self.step.advanced if self.more else beside(self.step, self.first)
+        keys = [*self.step.basic, *refining]
         with Horizontal(id="body"):
             with Form(id="form", can_focus=False):
                 for key in keys:
@@ -107,7 +118,7 @@ class StepScreen(Page):
                     yield RowsList(rows.key)
                     yield Static(rows_hint(rows.key), classes="keys", markup=False)
                 if self.step.advanced:
-                    yield More(len(self.step.advanced), shown=self.more)
+                    yield More(len(self.step.advanced) - (0 if self.more else len(refining)), shown=self.more)
             with Vertical(id="beside"):
                 yield WhyPanel()
                 if self.live:
@@ -121,10 +132,18 @@ class StepScreen(Page):
     def on_mount(self) -> None:
         """Put the focus on the question asked for, else on the first one."""
         self.show()
+        wanted = (f"{self.first}.", f"{self.first}[")
         for row in self.query(QuestionRow):
-            if self.first and (row.place.key == self.first or row.place.key.startswith(f"{self.first}.")):
+            if row.place.key == self.first or row.place.key.startswith(wanted):
                 row.field.focus()
                 return
+
+    def on_resize(self) -> None:
+        """The titles take what they need, so that none is cut where there is no panel beside them."""
+        rows = list(self.query(QuestionRow))
+        longest = max((len(row.place.question.title) for row in rows), default=0)
+        for row in rows:
+            row.widen(min(longest + 2, LONGEST_TITLE_WIDE if self.size.width >= WIDE else LONGEST_TITLE))
 
     def show(self) -> None:
         """Show what the session holds."""
@@ -144,8 +163,14 @@ class StepScreen(Page):
                 rows.show(row_lines(rows.rows_key, session.rows(rows.rows_key)))
         here = [] if self.wizard.checked is None else list(self.wizard.checked.findings)
         at = step_of_screen(self)
-        mine = [f for f in here if not self.is_row and step_of(f.where, short=session.short) == at]
-        self.query_one("#findings", Static).update(findings_words(mine, here, self.wizard.check_problem))
+        places = [step_of(finding.where, short=session.short) for finding in here]
+        mine = [f for f, place in zip(here, places, strict=True) if not self.is_row and place == at]
+        reached = self.wizard.reached
+        whole = reached >= len(self.wizard.steps)
+        # A question that nobody was shown yet is no mistake of anybody.
+        asked = [f for f, place in zip(here, places, strict=True) if whole or (place is not None and place < reached)]
+        words = findings_words(mine if whole else [f for f in mine if f in asked], asked, self.wizard.check_problem)
+        self.query_one("#findings", Static).update(words)
         self._tell()
         if self.live:  # after the questions are drawn, which need none of it
             self.call_after_refresh(self._size_live)
@@ -252,7 +277,10 @@ class StepScreen(Page):
         super().action_review()
 
     def _place(self, key: str) -> Place:
-        return self.wizard.session.place(key, self.wizard.checked)
+        place = self.wizard.session.place(key, self.wizard.checked)
+        if self.wizard.session.short and not place.note:
+            return replace(place, note=SHORT_NOTES.get(key, ""))
+        return place
 
     def _lines(self) -> list[str]:
         if self.focused_key is not None:
