@@ -12,6 +12,7 @@ from probes.recorded import read_machine_file
 from probes.smoke.result import (
     Capacity,
     CeilingResult,
+    GpuUse,
     Latency,
     Load,
     MemoryRow,
@@ -157,6 +158,22 @@ def point(
     )
 
 
+GPU_USE = GpuUse(
+    gpu=0,
+    uuid="GPU-0204bb53-bb87-5b0b-956b-cb1ac4aad28a",
+    samples=612,
+    memory_before_bytes=480_000_000,
+    memory_peak_bytes=78_600_000_000,
+    memory_after_bytes=480_000_000,
+    power_mean_w=412.3,
+    power_peak_w=538.0,
+    sm_clock_least_mhz=1755,
+    temperature_peak_c=61,
+    throttle_reasons=("sw_power_cap",),
+    energy_j=63_000.0,
+)
+
+
 def smoke() -> SmokeResult:
     """A run with a shared point that keeps the ceilings, an unshared one that does not, and a search."""
     return SmokeResult(
@@ -223,7 +240,7 @@ def smoke() -> SmokeResult:
         ),
         capacity=Capacity(concurrency=24, kind="edge", stop_reason="the bracket was 4 wide", confidence=0.95),
         telemetry=Telemetry(
-            gpu=(), energy_j=63_000.0, joule_per_output_token=1.538, kv_usage_peak=0.163, preemptions=0
+            gpu=(GPU_USE,), energy_j=63_000.0, joule_per_output_token=1.538, kv_usage_peak=0.163, preemptions=0
         ),
         clean_stop=True,
         files=(),

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from probes.cuda import branch_in
 from probes.machine import Gpu, Machine
 from probes.nodes import DIFFERENCES, named
 from probes.reading import Reading
@@ -11,7 +12,7 @@ from wizard.catalogue.loader import gpus_named
 from wizard.document import formats
 from wizard.document.context.common import Context, machine_kind, said, source, sources
 from wizard.document.markdown import NOT_GIVEN, Table
-from wizard.fit import branch_in, fit_rows
+from wizard.fit import fit_rows
 from wizard.machine import confidence_of
 from wizard.proof import gpus_in_all, same_gpu, usable_gpus
 from wizard.selection import Selection
