@@ -6,6 +6,7 @@ from wizard.document import claims, formats
 from wizard.document.context.common import Context
 from wizard.document.context.measurement_tables import Run, conditions, memory, results
 from wizard.document.context.money import Rate
+from wizard.document.context.over_load import over_load
 from wizard.document.context.strategies import titled
 from wizard.document.markdown import Table
 from wizard.launch import switch_of
@@ -72,6 +73,7 @@ def measurement(selection: Selection) -> Context:
         "statements": _statements(asked, claimed=qualifier(selection) != "pipeline only"),
         "per_ceiling": claims.PER_CEILING if any(len(run.point.ceilings) > 1 for run in asked) else None,
         "search": _search(smoke, found),
+        **over_load(selection, found),
         "memory": memory(smoke),
         "memory_predicted": any(row.predicted_bytes is not None for row in smoke.memory),
         "cache": _cache(smoke),
