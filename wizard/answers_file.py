@@ -14,8 +14,7 @@ from wizard.answers import Answers, NumberText
 from wizard.errors import UsageError
 from wizard.provenance import Origin
 from wizard.questions import questions
-
-Tree = dict[str, Any]
+from wizard.tree import Tree as Tree
 
 #: An answers file is written by people; a larger one is a mistake, such as a log given in its place.
 MAX_BYTES = 5_000_000
@@ -31,6 +30,7 @@ _ROW_IDENTITY = {
     "budget.runtime.rates": "currency",
     "governance.approvals": "role",
     "governance.open_questions": "key",
+    "governance.ranges": "key",
     "governance.assumptions": "text",
     "governance.risks": "text",
     "project.drivers": "text",
@@ -131,7 +131,10 @@ def merge(layers: list[Layer]) -> Merged:
 
 
 def overlay(layers: list[Layer]) -> Merged:
-    """Merge answers files of which a later one wins; rows keep the places that the first file gave them."""
+    """Merge answers files of which a later one wins; rows keep the places that the first file gave them.
+
+    A row that no earlier one has the name of belongs to the first earlier row that has no name yet.
+    """
     merged = Merged(tree={}, origins={})
     for layer in layers:
         _merge_table(merged.tree, layer.tree, "", "", layer, merged.origins, None)
@@ -149,7 +152,7 @@ def problems_of(tree: Tree) -> list[Problem]:
 
 def validate(merged: Merged) -> Answers:
     """Check all answers at once; raises `InvalidAnswersError` with every value that cannot be used."""
-    problems = [*_reserved_names(merged), *_migration_names(merged), *_secrets(merged)]
+    problems = [*_reserved_names(merged), *_migration_names(merged), *_secrets(merged), *_ranges(merged)]
     try:
         answers = Answers.model_validate(merged.tree)
     except ValidationError as error:
@@ -213,6 +216,7 @@ def _merge_rows(
 ) -> None:
     identity = row_identity(path)
     earlier = {row[identity]: index for index, row in enumerate(into) if isinstance(row.get(identity), str)}
+    nameless = [n for n, row in enumerate(into) if not isinstance(row.get(identity), str)] if problems is None else []
     here: set[str] = set()
     for row in rows:
         name = row.get(identity)
@@ -223,6 +227,8 @@ def _merge_rows(
                 )
             here.add(name)
         index = earlier.get(row[identity]) if isinstance(name, str) else None
+        if index is None and nameless:
+            index = nameless.pop(0)
         if index is None:
             index = len(into)
             into.append({})
@@ -275,6 +281,23 @@ def _secrets(merged: Merged) -> Iterator[Problem]:
             key = "runtime.settings.extra_flags"
             message = f"holds {name}, a secret; leave it out and set {SECRET_FLAGS[name]} where the runtime is started"
             yield Problem(key, _file_of(key, merged.origins), message)
+
+
+def _ranges(merged: Merged) -> Iterator[Problem]:
+    """A range is of a number that is asked, its ends are in order, and both could be the answer."""
+    governance = merged.tree.get("governance", {})
+    if not isinstance(governance, dict) or not governance.get("ranges"):
+        return
+    from wizard.ranges import range_ends, range_problems
+
+    for place, words in range_problems(merged.tree):
+        yield Problem(place, _file_of(place, merged.origins), words)
+    for place, key, tried in range_ends(merged.tree):
+        try:
+            Answers.model_validate(tried)
+        except ValidationError as error:
+            found = (_problem(item, merged.origins) for item in error.errors(include_url=False))
+            yield from (Problem(place, _file_of(place, merged.origins), p.message) for p in found if p.key == key)
 
 
 def _problem(error: Any, origins: dict[str, Origin]) -> Problem:

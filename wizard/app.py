@@ -14,9 +14,12 @@ from wizard.app_work import Working
 from wizard.errors import SelwizError
 from wizard.exit_codes import ExitCode
 from wizard.screens.start import StartScreen
+from wizard.themes import look
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from textual.command import Provider
 
     from wizard.session import Session
     from wizard.session_store import Saved
@@ -24,13 +27,22 @@ if TYPE_CHECKING:
     from wizard.strategy_list import StrategyList
 
 
+def _places() -> "type[Provider]":
+    from wizard.screens.palette import Places
+
+    return Places
+
+
 class WizardApp(Working):
     """Holds the session and moves between screens. `return_code` is the exit code of the contract."""
 
     CSS_PATH = "app.tcss"
     TITLE = "selwiz"
-    ENABLE_COMMAND_PALETTE = False
-    BINDINGS = [Binding("f10,ctrl+q", "ask_quit", "Quit", show=False, priority=True)]
+    COMMANDS = {_places}
+    BINDINGS = [
+        Binding("f10,ctrl+q", "ask_quit", "Quit", show=False, priority=True),
+        Binding("question_mark", "keys", "Keys", show=False),
+    ]
 
     def __init__(
         self, *, answers: list[Path] | None = None, vllm: Path | None = None, way: str = "", short: bool = False
@@ -58,6 +70,11 @@ class WizardApp(Working):
     def has_session(self) -> bool:
         """Whether a session is open that holds something."""
         return self._session is not None and bool(self._session.saved_at)
+
+    @property
+    def in_session(self) -> bool:
+        """Whether a selection is being made, empty as it may be."""
+        return self._session is not None
 
     @property
     def steps(self) -> tuple["Step", ...]:
@@ -96,6 +113,10 @@ class WizardApp(Working):
         for number in (signal.SIGTERM, signal.SIGHUP):
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(number, self.leave, 128 + number)
+        if look() != self.theme:
+            from wizard.screens.palette import wear
+
+            wear(self, look())
         if self._way == "new" and not self._answers:
             self._start_new(short=self._short)
         else:
@@ -121,7 +142,7 @@ class WizardApp(Working):
         """Ask before leaving; a second time leaves at once."""
         from wizard.screens.modals import ChoiceScreen
 
-        self._commit()
+        self.commit()
         if self._session is None and not self.smoke.active:
             self.leave(ExitCode.INTERRUPTED)
             return
@@ -155,12 +176,13 @@ class WizardApp(Working):
         if self._ending:
             return
         self._ending = True
-        self._commit()
+        self.commit()
         self.autosave()
         self.end_children(code - 128 if code > 128 else None)
         self.exit(code, return_code=code)
 
-    def _commit(self) -> None:
+    def commit(self) -> None:
+        """Take what is typed on the screens that are there."""
         for screen in self.screen_stack:
             commit = getattr(screen, "commit", None)
             if commit is not None and getattr(screen, "ready", False):
@@ -241,9 +263,10 @@ class WizardApp(Working):
         step = self.steps[self.step_number]
         self.session.step = step.name
         where = f"[{self.step_number + 1}/{len(self.steps)}] {step.name[:1].upper()}{step.name[1:]}"
-        self._replace(StepScreen(step, where, more=step.name in self.more, first=first))
+        self.replace(StepScreen(step, where, more=step.name in self.more, first=first))
 
-    def _replace(self, screen: object) -> None:
+    def replace(self, screen: object) -> None:
+        """Show a screen in the place of the one that is in front."""
         # The start screen stays at the bottom of the stack, where there is one: leaving the first step goes back to it.
         steps_at = 1 + any(isinstance(below, StartScreen) for below in self.screen_stack[1:2])
         while len(self.screen_stack) > steps_at + 1:
@@ -265,7 +288,7 @@ class WizardApp(Working):
             self.step_number += 1
             self.show_step()
         elif isinstance(screen, StepScreen):
-            self._replace(SmokeScreen())
+            self.replace(SmokeScreen())
         elif isinstance(screen, SmokeScreen):
             self.review()
         else:
@@ -301,7 +324,7 @@ class WizardApp(Working):
         if self._session is not None and not isinstance(self.screen, ReviewScreen):
             self._return = self._here()
             self.session.drop_empty_rows()
-            self._replace(ReviewScreen())
+            self.replace(ReviewScreen())
 
     def _here(self) -> "Callable[[], None]":
         """The way back to the place that is shown."""
@@ -312,7 +335,7 @@ class WizardApp(Working):
         if isinstance(screen, StepScreen):
             key = screen.focused_key or (screen.step.basic[0] if screen.is_row else "")
             return functools.partial(self.go_to, key) if key else self.show_step
-        return lambda: self._replace(SmokeScreen())
+        return lambda: self.replace(SmokeScreen())
 
     def go_to(self, key: str) -> None:
         """The question behind a key: its step, its row if it has one, and the focus on its field."""
@@ -334,6 +357,18 @@ class WizardApp(Working):
         row = row_of(key)
         if row is not None and question is not None and key not in step.basic:
             self.push_screen(row_screen(self, *row, more=question.advanced, first=key))
+
+    def action_command_palette(self) -> None:
+        """Ask where to go."""
+        from wizard.screens.palette import open_palette
+
+        open_palette(self)
+
+    def action_keys(self) -> None:
+        """Show what each key does."""
+        from wizard.screens.palette import show_keys
+
+        show_keys(self)
 
     def explain(self, lines: list[str]) -> None:
         """Show some lines in a window."""
@@ -371,7 +406,7 @@ class WizardApp(Working):
 
     def ask_unknown(self, key: str) -> None:
         """Offer the ways out of a question."""
-        from wizard.rowing import ask_unknown
+        from wizard.unknowns import ask_unknown
 
         ask_unknown(self, key)
 

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wizard.answers import Answers
+from wizard.answers.runtime import Workload
 from wizard.provenance import Layer, Origin
+from wizard.ranges import middle, range_words
+from wizard.tree import path_of
 
 if TYPE_CHECKING:
     from probes.machine import Gpu, Machine
@@ -13,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Default:
-    """How one open answer is filled.
+    """How one open answer is filled; `source` may say the figures that it was worked out from.
 
     `rule` gives the value, or None where it has none for these answers and this machine; it sees the defaults
     before it. `source` says where the value comes from and is shown to the user.
@@ -22,20 +25,28 @@ class Default:
     key: str
     layer: Layer
     rule: "Callable[[Answers, Machine | None], Any]"
-    source: str
+    source: "str | Callable[[Answers], str]"
 
 
 def fill(answers: Answers, origins: dict[str, Origin], machine: "Machine | None") -> tuple[Answers, dict[str, Origin]]:
     """Fill what is open from the probe and from defaults; returns the filled answers and all origins."""
     filled = dict(origins)
+    for given in answers.governance.ranges:
+        value = middle(given)
+        if given.key and value is not None and answer_at(answers, given.key) is None:
+            changed = _set(answers, path_of(given.key), value)
+            if changed is not None:
+                answers = changed
+                filled[given.key] = Origin(layer="derived", detail=range_words(given))
     machine_words = _machine_words(machine)
     for default in DEFAULTS:
-        if _get(answers, default.key) is not None:
+        if answer_at(answers, default.key) is not None:
             continue
         value = default.rule(answers, machine)
         if value is not None:
-            answers = _set(answers, default.key.split("."), value)
-            detail = default.source + (machine_words if default.layer == "probe" else "")
+            source = default.source if isinstance(default.source, str) else default.source(answers)
+            answers = _set(answers, path_of(default.key), value)
+            detail = source + (machine_words if default.layer == "probe" else "")
             filled[default.key] = Origin(layer=default.layer, detail=detail)
     return answers, filled
 
@@ -86,17 +97,51 @@ def _context(answers: Answers, _: "Machine | None") -> int | None:
 
 
 def _e2e_ms(answers: Answers, _: "Machine | None") -> float | None:
-    load = answers.runtime.workload
+    load, ceilings = answers.runtime.workload, answers.runtime.ceilings
+    if ceilings.e2e_from == "tokens":
+        return e2e_of_tokens_ms(ceilings.ttft_ms, ceilings.tpot_ms, load.output_tokens)
     return load.task_seconds * 1000 / load.calls_per_task if load.task_seconds and load.calls_per_task else None
 
 
+def e2e_of_tokens_ms(ttft_ms: float | None, tpot_ms: float | None, output_tokens: int | None) -> float | None:
+    """The longest call whose first token and further tokens keep their ceilings, in ms: TTFT + TPOT x (tokens - 1)."""
+    if ttft_ms is None or tpot_ms is None or output_tokens is None:
+        return None
+    return ttft_ms + tpot_ms * (output_tokens - 1)
+
+
+def _e2e_source(answers: Answers) -> str:
+    return e2e_words(answers, answers.runtime.ceilings.e2e_from or "task")
+
+
+def e2e_words(answers: Answers, worked_from: str) -> str:
+    """The figures that the E2E ceiling is worked out from: a task's time, or the tokens of a call."""
+    load, ceilings = answers.runtime.workload, answers.runtime.ceilings
+    if worked_from == "tokens":
+        return f"{ceilings.ttft_ms:,g} ms TTFT + {ceilings.tpot_ms:g} ms TPOT x ({load.output_tokens} tokens - 1)"
+    return f"{load.task_seconds:g} s a task / {load.calls_per_task} calls"
+
+
 def _concurrency(answers: Answers, _: "Machine | None") -> int | None:
-    """Little's law: calls in flight = calls that arrive per second x seconds that each stays."""
-    load = answers.runtime.workload
+    return calls_in_flight(answers.runtime.workload)
+
+
+def calls_in_flight(load: Workload) -> int | None:
+    """Little's law: calls in flight = calls that arrive per second x seconds that each stays, rounded up."""
     if not (load.users_peak_hour and load.tasks_per_user_hour and load.calls_per_task and load.call_seconds):
         return None
     calls_per_second = load.users_peak_hour * load.tasks_per_user_hour * load.calls_per_task / 3600
     return max(1, -int(-calls_per_second * load.call_seconds * (load.peak_factor or 1) // 1))
+
+
+def concurrency_words(answers: Answers) -> str:
+    """The figures that the calls in flight are worked out from."""
+    load = answers.runtime.workload
+    peak = f" x {load.peak_factor:g}" if load.peak_factor else ""
+    return (
+        f"Little's law: {load.users_peak_hour} users x {load.tasks_per_user_hour:g} tasks an hour x "
+        f"{load.calls_per_task} calls / 3,600 x {load.call_seconds:g} s{peak}"
+    )
 
 
 #: In the order in which they are filled: a later one may rest on an earlier one.
@@ -119,7 +164,7 @@ DEFAULTS: tuple[Default, ...] = (
         "runtime.workload.concurrency",
         "derived",
         _concurrency,
-        "Little's law from users, tasks, calls and seconds",
+        concurrency_words,
     ),
     Default(
         "runtime.ceilings.percentile",
@@ -127,7 +172,7 @@ DEFAULTS: tuple[Default, ...] = (
         lambda *_: 95,
         "the highest percentile that 59 requests can show",
     ),
-    Default("runtime.ceilings.e2e_ms", "derived", _e2e_ms, "the time a task may take, divided by its calls"),
+    Default("runtime.ceilings.e2e_ms", "derived", _e2e_ms, _e2e_source),
     Default(
         "runtime.settings.max_model_len",
         "derived",
@@ -139,13 +184,28 @@ DEFAULTS: tuple[Default, ...] = (
 )
 
 
-def _get(answers: Answers, key: str) -> Any:
+def answer_at(answers: Answers, key: str) -> Any:
+    """The value of an answer such as `budget.engine.items[0].quantity`; None where there is none, or no such row."""
     value: Any = answers
-    for name in key.split("."):
-        value = getattr(value, name)
-    return value
+    for part in path_of(key):
+        if isinstance(part, int):
+            value = value[part] if part < len(value) else None
+        elif isinstance(value, dict):
+            value = value.get(part)
+        else:
+            value = getattr(value, part, None)
+        if value is None:
+            return None
+    return None if value in ((), {}) else value
 
 
-def _set(table: Any, path: list[str], value: Any) -> Any:
+def _set(table: Any, path: list[str | int], value: Any) -> Any:
+    """The answers with another value; None where they have no such row."""
+    if not path:
+        return value
     name, *rest = path
-    return table.model_copy(update={name: _set(getattr(table, name), rest, value) if rest else value})
+    if isinstance(name, int):
+        inner = _set(table[name], rest, value) if name < len(table) else None
+        return None if inner is None else (*table[:name], inner, *table[name + 1 :])
+    inner = _set(getattr(table, name), rest, value)
+    return None if inner is None else table.model_copy(update={name: inner})

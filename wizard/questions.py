@@ -170,6 +170,7 @@ def _never(*_: Any) -> bool:
 
 #: Where a question of a row has a meaning only for some rows; by the last two parts of its key.
 _APPLIES: dict[str, Callable[[Any, Answers], bool]] = {
+    "ceilings.e2e_from": _never,
     "items[].state": _never,  # an item with a price is priced; only the other two states have to be said
     "items[].currency": _never,
     "items[].publisher": _never,

@@ -6,7 +6,7 @@ from wizard.budget.items import CATALOGUE
 from wizard.option_list import about_criteria, about_option, choices, names_of_option
 from wizard.printable import printable
 from wizard.questions import question_of
-from wizard.screens.modals import ChoiceScreen, UnknownScreen, WayOut
+from wizard.screens.modals import ChoiceScreen
 from wizard.screens.step import StepScreen
 from wizard.steps import CRITERIA, ITEMS, OPTIONS, STRATEGIES, about_list, row_step, summary
 
@@ -69,31 +69,6 @@ def review_entry(app: "WizardApp", index: int | None) -> list[str]:
             return [item.title, "", question.why if question else item.key, "", "Enter in the list goes there."]
         index -= 1
     return ["Nothing is wrong and nothing is open."]
-
-
-def ask_unknown(app: "WizardApp", key: str) -> None:
-    """Offer the ways out of a question that one cannot answer."""
-    place = app.session.place(key)
-    consequence = "it is listed in the document as open"
-    if place.question.kind == "amount" and key.startswith("budget"):
-        consequence = "the line then has no subtotal"
-
-    def answered(way: WayOut | None) -> None:
-        if way is None:
-            return
-        if way.what == "default":
-            app.session.take_default(key)
-        elif way.what == "open":
-            app.session.leave_open(key)
-        elif problem := app.session.ask_someone(key, way.name, way.due):
-            app.notify(problem, severity="error", markup=False)
-        app.changed()
-        if hasattr(app.screen, "action_next_field"):
-            app.screen.action_next_field()
-
-    app.push_screen(
-        UnknownScreen(place.question.title, place.fallback, consequence, app.session.asked(key) or ""), answered
-    )
 
 
 def _decide(app: "WizardApp", what: str, index: int | None) -> None:

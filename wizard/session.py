@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from wizard import session_store, tree
 from wizard.answers import Answers
-from wizard.answers_file import SECRET_FLAGS, Layer, Tree, overlay, parse_layer, problems_of, validate
+from wizard.answers_file import SECRET_FLAGS, Layer, Tree, overlay, parse_layer, problems_of, row_identity, validate
 from wizard.answers_file import Merged as MergedAnswers
 from wizard.answers_writer import render_answers
-from wizard.defaults import fill
+from wizard.defaults import answer_at, fill
 from wizard.provenance import Origin
 from wizard.questions import Question, question_of
+from wizard.ranges import RANGES
+from wizard.replies import ASKED, as_replied
 from wizard.session_json import decoded, encoded
 from wizard.typed import UnusableError, parse, shown, understood
 
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
 
 #: The name under which the wizard's answers stand beside a document, and so in the origin of each value.
 LAYER_NAME = "answers.toml"
-ASKED = "governance.open_questions"
 
 
 @dataclass(frozen=True)
@@ -112,12 +113,12 @@ class Session:
         question = question_of(key)
         if question is None:
             raise KeyError(key)
-        value = _value(self.in_force, key)
+        value = answer_at(self.in_force, key)
         given = tree.get(self.tree, key) is not None
         origin = self._filled.get(key)
         if value is None and checked is not None:
             origin = checked.origins.get(key.replace('"', ""))
-            value = _value(checked.answers, key) if origin and origin.layer == "default" else None
+            value = answer_at(checked.answers, key) if origin and origin.layer == "default" else None
         rejected = self.rejected.get(key)
         asked = self.asked(key)
         if rejected is not None:
@@ -176,12 +177,15 @@ class Session:
 
     def leave_open(self, key: str) -> None:
         """Note that nobody here answers this: it is listed as open, and no default fills the field's place."""
-        self._clear(key)
+        self.take_default(key)
         self.left_open.add(key)
 
     def take_default(self, key: str) -> None:
-        """Forget what was typed; the probe or the default holds again."""
+        """Forget what was typed, a range as well; the probe or the default holds again."""
         self._clear(key)
+        for index in reversed(range(len(self.rows(RANGES)))):
+            if self.rows(RANGES)[index].get("key") == key:
+                self.remove_row(RANGES, index)
 
     def ask_someone(self, key: str, name: str, due: str = "") -> str | None:
         """Note that a colleague is asked; returns why the name or the day cannot be used, or None."""
@@ -194,16 +198,19 @@ class Session:
                 row["due"] = datetime.date.fromisoformat(due.strip())
             except ValueError:
                 return "the day must be written like 2027-01-31"
-        rows = self.tree.get("governance", {}).get("open_questions", [])
-        index = next((number for number, other in enumerate(rows) if other.get("key") == key), len(rows))
+        return self.put_row(ASKED, row)
+
+    def put_row(self, rows_key: str, row: Tree) -> str | None:
+        """Put a row in place of the one with its identity, or behind the others; returns why it cannot be, or None."""
+        identity = row_identity(rows_key)
+        rows = self.rows(rows_key)
+        index = next((n for n, other in enumerate(rows) if other.get(identity) == row[identity]), len(rows))
         new = copy.deepcopy(self.tree)
-        tree.put(new, f"{ASKED}[{index}]", row)
-        problems = problems_of(new)
-        if problems:
+        tree.put(new, f"{rows_key}[{index}]", row)
+        if problems := problems_of(new):
             return problems[0].message
         self.tree = new
-        for name_of in row:
-            self.origins[f"{ASKED}[{index}].{name_of}"] = _typed()
+        self.origins |= {f"{rows_key}[{index}].{name}": _typed() for name in row}
         self._settle()
         return None
 
@@ -233,9 +240,11 @@ class Session:
         self.origins = {new: value for key, value in self.origins.items() if (new := moved(key)) is not None}
         self.rejected = {new: value for key, value in self.rejected.items() if (new := moved(key)) is not None}
         self.left_open = {new for key in self.left_open if (new := moved(key)) is not None}
-        for row in self.rows(ASKED) if rows_key != ASKED else ():
-            if isinstance(row.get("key"), str):
-                row["key"] = moved(row["key"]) or row["key"]
+        for about in {ASKED, RANGES} - {rows_key}:
+            for row in [row for row in self.rows(about) if isinstance(row.get("key"), str)]:
+                row["key"] = moved(row["key"])
+                if row["key"] is None:  # it was about the removed row
+                    row.clear()
         self._settle()
 
     def drop_empty_rows(self) -> None:
@@ -247,14 +256,20 @@ class Session:
                     self.remove_row(rows_key, index)
 
     def open_layer(self, layer: Layer) -> None:
-        """Take over an answers file or a colleague's reply: it wins over what the session has."""
-        mine = Layer(name="session", tree=self.tree)
+        """Take over an answers file or a colleague's reply: it wins over what the session has.
+
+        What a colleague was asked is no open question any more once the reply has it.
+        """
+        mine = Layer(name="session", tree=as_replied(self.tree, layer.tree) if layer.author else self.tree)
         merged = overlay([mine, layer])
         self.tree = merged.tree
         taken = {key: origin for key, origin in merged.origins.items() if origin.detail != "session"}
         self.origins |= taken
         self.rejected = {key: value for key, value in self.rejected.items() if key not in taken}
         self.left_open -= set(taken)
+        for index in reversed(range(len(self.rows(ASKED)) if layer.author else 0)):
+            if self.rows(ASKED)[index].get("key") in taken:
+                self.remove_row(ASKED, index)
         self._sanitise()
         self._settle()
 
@@ -381,20 +396,6 @@ def _given_by(origin: Origin | None) -> tuple[str, str]:
     if origin is None or origin.layer == "session":
         return "answered", "you"
     return "from file", f"{origin.detail}, {origin.author}" if origin.author else origin.detail
-
-
-def _value(answers: Answers, key: str) -> Any:
-    value: Any = answers
-    for part in tree.path_of(key):
-        if isinstance(part, int):
-            value = value[part] if part < len(value) else None
-        elif isinstance(value, dict):
-            value = value.get(part)
-        else:
-            value = getattr(value, part, None)
-        if value is None:
-            return None
-    return None if value in ((), {}) else value
 
 
 def _lists(table: Tree, at: str = "") -> list[str]:

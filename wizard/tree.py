@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from wizard.answers_file import Tree
+Tree = dict[str, Any]
 
 _PART = re.compile(r'"([^"]*)"|([^.\[\]"]+)|\[(\d+)\]')
 

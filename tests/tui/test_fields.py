@@ -12,6 +12,7 @@ from wizard.app import WizardApp
 from wizard.example import example_tree
 from wizard.screens.review import ReviewScreen
 from wizard.screens.step import StepScreen
+from wizard.screens.workout import RangeScreen, WorkOutScreen
 from wizard.widgets.field import ChoiceField, QuestionRow
 
 
@@ -136,3 +137,47 @@ def test_a_gate_with_a_point_in_its_name_is_one_place() -> None:
     key = named("engine.options[0].gates", "TTFT < 2.0 s")
     assert session.set(key, "pass") is None
     assert session.given.engine.options[0].gates == {"TTFT < 2.0 s": "pass"}
+
+
+async def test_calls_in_flight_are_worked_out_in_a_window(new: WizardApp) -> None:
+    key = "runtime.workload.concurrency"
+    async with new.run_test(size=(80, 24)) as pilot:
+        await at(pilot, new, key)
+        await pilot.press("f2", "w")
+        await settle(pilot, lambda a: isinstance(a.screen, WorkOutScreen))
+        for text in ("420", "6", "4", "7.1 s"):
+            await paste(pilot, text)
+            await pilot.press("enter")
+        await settle(pilot, lambda a: "= 20 calls in flight" in words(a))
+        await pilot.press("f4")
+        await settle(pilot, lambda a: isinstance(a.screen, StepScreen))
+        assert (new.session.raw(key), new.session.in_force.runtime.workload.concurrency) == ("", 20)
+
+
+async def test_a_result_replaces_what_was_typed_and_escape_does_not(opened: WizardApp) -> None:
+    key = "runtime.ceilings.e2e_ms"
+    async with opened.run_test(size=(80, 24)) as pilot:
+        await at(pilot, opened, key)
+        opened.answer(key, "9000")
+        for leave, expected in (("escape", "9000"), ("f4", "")):
+            await pilot.press("f2", "w")
+            await settle(pilot, lambda a: isinstance(a.screen, WorkOutScreen))
+            await pilot.press(leave)
+            await settle(pilot, lambda a: isinstance(a.screen, StepScreen))
+            assert opened.session.raw(key) == expected
+        assert opened.session.in_force.runtime.ceilings.e2e_ms == 1500 + 40 * 255
+
+
+async def test_a_range_is_given_in_a_window(new: WizardApp) -> None:
+    key = "runtime.workload.concurrency"
+    async with new.run_test(size=(80, 24)) as pilot:
+        await at(pilot, new, key)
+        await pilot.press("f2", "g")
+        await settle(pilot, lambda a: isinstance(a.screen, RangeScreen))
+        for text in ("20", "12", "a guess"):
+            await paste(pilot, text)
+            await pilot.press("enter")
+        await settle(pilot, lambda a: "must be 20 or more" in words(a))
+        await pilot.press("up", "ctrl+u", "2", "8", "f4")
+        await settle(pilot, lambda a: isinstance(a.screen, StepScreen))
+        assert new.session.place(key).source == "the middle of 20 to 28, a guess"

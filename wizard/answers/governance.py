@@ -3,7 +3,7 @@
 import datetime
 from typing import ClassVar
 
-from wizard.answers.field import Table, Text, ask, rows
+from wizard.answers.field import Amount, Table, Text, ask, rows
 
 
 class Approval(Table):
@@ -52,6 +52,17 @@ class OpenQuestion(Table):
     consequence: Text | None = ask("If it stays open", "What the selection loses.")
 
 
+class Range(Table):
+    """Two ends of a number that nobody knows better; the middle holds until the answer itself is given."""
+
+    section: ClassVar[str] = "governance"
+
+    key: Text | None = ask("Key of the value", "The number that lies between the two ends.")
+    low: Amount | None = ask("Lowest", "The document states both ends and calculates with the middle.")
+    high: Amount | None = ask("Highest", "The document states both ends and calculates with the middle.")
+    source_ref: Text | None = ask("What the range rests on", "An estimate without its basis cannot be judged.")
+
+
 class Governance(Table):
     """Who decides, what may go wrong, and what is open."""
 
@@ -67,4 +78,7 @@ class Governance(Table):
     assumptions: tuple[Assumption, ...] = rows("Assumptions", "What is taken as true, with an owner.", advanced=True)
     open_questions: tuple[OpenQuestion, ...] = rows(
         "Open questions", "What is not decided, with an owner and a date.", advanced=True
+    )
+    ranges: tuple[Range, ...] = rows(
+        "Values given as a range", "What is only known between two ends; the middle is used.", advanced=True
     )

@@ -130,6 +130,11 @@ class Ceilings(Table):
         "TPOT ceiling", "The time for each further token; memory bandwidth limits it.", unit="ms"
     )
     e2e_ms: Milliseconds | None = ask("E2E ceiling", "The whole call, from sending to the last token.", unit="ms")
+    e2e_from: Literal["task", "tokens"] | None = ask(
+        "E2E ceiling worked out from",
+        "From the time a task may take, or from the ceilings of TTFT and TPOT and the output tokens.",
+        advanced=True,
+    )
 
 
 class Settings(Table):

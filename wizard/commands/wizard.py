@@ -1,6 +1,7 @@
 """`selwiz` without a command: the wizard in the terminal."""
 
 import argparse
+import os
 import sys
 
 from wizard.console import say
@@ -20,6 +21,10 @@ def run(arguments: argparse.Namespace) -> int:
     for path in arguments.answers:
         if not path.is_file():
             raise UsageError(f"The answers file {path} does not exist.", "selwiz answers --example -o project.toml")
+    if "SSH_CONNECTION" in os.environ:
+        # Textual reads these when it is imported. A slow line is to show the newest frame, not a queue of old ones.
+        os.environ.setdefault("TEXTUAL_FPS", "20")
+        os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
     from wizard.app import WizardApp
 
     way = "new" if arguments.new else "resume" if arguments.resume else ""

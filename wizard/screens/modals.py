@@ -1,8 +1,10 @@
 """Small windows: the reason, the ways out of a question, a path, a yes or no, a choice from a list."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical, VerticalScroll
@@ -10,7 +12,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-_CSS = """
+#: How every window looks; `{name}` is its class.
+WINDOW_CSS = """
 {name} {{ align: center middle; }}
 {name} > Vertical {{
     width: 76; max-width: 96%; height: auto; max-height: 90%; border: round $primary; padding: 0 1;
@@ -25,7 +28,7 @@ _CSS = """
 class WhyScreen(ModalScreen[None]):
     """The reason of a question, in full."""
 
-    DEFAULT_CSS = _CSS.format(name="WhyScreen") + "WhyScreen VerticalScroll { height: auto; max-height: 18; }"
+    DEFAULT_CSS = WINDOW_CSS.format(name="WhyScreen") + "WhyScreen VerticalScroll { height: auto; max-height: 18; }"
     BINDINGS = [Binding("escape,enter,f1,f3,q,space", "dismiss(None)", show=False), Binding("f10", "app.ask_quit")]
 
     def __init__(self, lines: list[str]) -> None:
@@ -37,40 +40,40 @@ class WhyScreen(ModalScreen[None]):
         with Vertical():
             with VerticalScroll():
                 yield Static("\n".join(self._lines), markup=False)
-            yield Static("\nEsc closes", markup=False)
+            yield Static("\nEsc closes   Ctrl+P goes to any question   ? all keys", markup=False)
 
 
 @dataclass(frozen=True)
 class WayOut:
-    """What to do with a question that one cannot answer."""
+    """One thing to do with a question that one cannot answer: its letter, its words, and for asking whom and when."""
 
-    what: Literal["ask", "default", "open"]
+    what: Literal["ask", "work", "range", "default", "open"]
+    letter: str
+    words: str
     name: str = ""
     due: str = ""
 
 
 class UnknownScreen(ModalScreen[WayOut | None]):
-    """The ways out of one question: ask someone, take the default, leave it open."""
+    """The ways out of one question, each on its letter."""
 
-    DEFAULT_CSS = _CSS.format(name="UnknownScreen")
+    DEFAULT_CSS = WINDOW_CSS.format(name="UnknownScreen")
     BINDINGS = [
         Binding("escape,f3", "dismiss(None)", show=False),
         Binding("down", "app.focus_next", show=False),
         Binding("up", "app.focus_previous", show=False),
     ]
 
-    def __init__(self, title: str, default: str, consequence: str, name: str = "") -> None:
+    def __init__(self, title: str, ways: Sequence[WayOut], name: str = "") -> None:
         super().__init__()
-        self._title, self._default, self._consequence, self._asked = title, default, consequence, name
+        self._title, self._ways, self._asked = title, tuple(ways), name
 
     def compose(self) -> ComposeResult:
         """The list, and the two fields that asking needs."""
         with Vertical():
             yield Static(f"I do not know: {self._title}", markup=False)
             yield OptionList(
-                Option("k  Ask someone: puts the question into a small file for them"),
-                Option(f"d  Take the default: {self._default or 'there is none for this question'}"),
-                Option(f"n  Leave it open: {self._consequence}"),
+                *(Option(f"{way.letter}  {way.words}") for way in self._ways),
                 markup=False,
                 compact=True,
             )
@@ -81,40 +84,34 @@ class UnknownScreen(ModalScreen[WayOut | None]):
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Do what was chosen; asking needs a name first."""
-        self._choose(event.option_index)
+        self._choose(self._ways[event.option_index])
 
-    def key_k(self) -> None:
-        """Ask someone."""
-        self._choose(0)
-
-    def key_d(self) -> None:
-        """Take the default."""
-        self._choose(1)
-
-    def key_n(self) -> None:
-        """Leave it open."""
-        self._choose(2)
+    def on_key(self, event: events.Key) -> None:
+        """A letter chooses while the list has the focus."""
+        way = next((way for way in self._ways if way.letter == event.key), None)
+        if way is not None and isinstance(self.focused, OptionList):
+            event.stop()
+            self._choose(way)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """A name is enough."""
         if event.input.id == "name" and not self.query_one("#due", Input).value:
             self.query_one("#due", Input).focus()
             return
-        self._choose(0)
+        self._choose(self._ways[0])
 
-    def _choose(self, index: int) -> None:
+    def _choose(self, way: WayOut) -> None:
         name = self.query_one("#name", Input).value.strip()
-        if index == 0 and not name:
+        if way.what == "ask" and not name:
             self.query_one("#name", Input).focus()
             return
-        ways: tuple[Literal["ask", "default", "open"], ...] = ("ask", "default", "open")
-        self.dismiss(WayOut(ways[index], name, self.query_one("#due", Input).value))
+        self.dismiss(replace(way, name=name, due=self.query_one("#due", Input).value))
 
 
 class PathScreen(ModalScreen[str | None]):
     """Asks for the path of a file."""
 
-    DEFAULT_CSS = _CSS.format(name="PathScreen")
+    DEFAULT_CSS = WINDOW_CSS.format(name="PathScreen")
     BINDINGS = [Binding("escape,f3", "dismiss(None)", show=False)]
 
     def __init__(self, title: str, hint: str, value: str = "") -> None:
@@ -136,7 +133,7 @@ class PathScreen(ModalScreen[str | None]):
 class ChoiceScreen(ModalScreen[int | None]):
     """Asks one question with a few answers; dismisses with the number of the answer."""
 
-    DEFAULT_CSS = _CSS.format(name="ChoiceScreen")
+    DEFAULT_CSS = WINDOW_CSS.format(name="ChoiceScreen")
     BINDINGS = [Binding("escape,f3", "dismiss(None)", show=False)]
 
     def __init__(self, title: str, choices: list[str], *, text: str = "") -> None:

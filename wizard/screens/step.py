@@ -11,6 +11,7 @@ from textual.widgets import Static
 
 from wizard.messages import Answered
 from wizard.printable import printable
+from wizard.ranges import RANGES
 from wizard.screens.page import Page
 from wizard.session import Place
 from wizard.steps import OPTIONS, STRATEGIES, Step, step_of
@@ -100,6 +101,8 @@ class StepScreen(Page):
                 for key in keys:
                     yield QuestionRow(self._place(key))
                 for rows in self.step.lists:
+                    if rows.key == RANGES and not self.wizard.session.rows(RANGES):
+                        continue  # F2 on a number makes one; an empty list of them would only puzzle
                     yield Static(rows.title, classes="list-title", markup=False)
                     yield RowsList(rows.key)
                     yield Static(rows_hint(rows.key), classes="keys", markup=False)

@@ -54,7 +54,15 @@ def answer(selection: Selection, key: str) -> object:
 def source(selection: Selection, key: str) -> str:
     """The source of one answer as the Source column has it: its word, with the formula if it was derived."""
     word = _word(selection, key)
-    return f"derived {_FORMULAS[key]}" if word == "derived" else word
+    return f"derived {_formula(selection, key)}" if word == "derived" else word
+
+
+def _formula(selection: Selection, key: str) -> str:
+    if any(given.key == key for given in selection.answers.governance.ranges):
+        return "F-19"
+    if key == "runtime.ceilings.e2e_ms" and selection.answers.runtime.ceilings.e2e_from == "tokens":
+        return "F-20"
+    return _FORMULAS[key]
 
 
 def sources(selection: Selection, *keys: str) -> str:

@@ -3,11 +3,12 @@
 from wizard.answers.governance import OpenQuestion
 from wizard.catalogue import strategies
 from wizard.document import formats
-from wizard.document.context.common import Context, answer, numbered
+from wizard.document.context.common import Context, answer, numbered, said, source
 from wizard.document.context.front import place
 from wizard.document.markdown import NOT_GIVEN, Table
 from wizard.open_answers import OpenAnswer
 from wizard.questions import question_of
+from wizard.ranges import ranged
 from wizard.selection import Selection
 
 
@@ -16,10 +17,27 @@ def governance(selection: Selection) -> Context:
     return {
         "register": _register(selection),
         "defaults": _defaults(selection),
+        "ranges": _ranges(selection),
         "approvals": approvals_table(selection),
         "approvals_given": bool(selection.answers.governance.approvals),
         "small_team": selection.answers.governance.small_team,
     }
+
+
+def _ranges(selection: Selection) -> Table | None:
+    """What people know only between two ends: both, the value that the document calculates with, and its source."""
+    rows = [
+        (
+            _named(given.key),
+            f"{formats.value(given.low)} to {formats.value(given.high)}",
+            said(selection, given.key),
+            source(selection, given.key),
+            _text(given.source_ref),
+        )
+        for given in selection.answers.governance.ranges
+        if given.key and given.low is not None and given.high is not None and ranged(given.key)
+    ]
+    return Table(("Answer", "Range", "Used", "Source", "Rests on"), tuple(rows)) if rows else None
 
 
 def _register(selection: Selection) -> Table | None:

@@ -91,7 +91,14 @@ def _load(selection: Selection) -> Table:
         )
     ]
     load = given.workload
-    if load.task_seconds is not None and load.calls_per_task is not None:
+    if selection.origin("runtime.workload.concurrency").word == "derived":
+        worked = selection.origin("runtime.workload.concurrency").detail
+        formula = source(selection, "runtime.workload.concurrency")
+        rows.append(("Concurrency, worked out", worked, "not applicable", "not applicable", formula))
+    if given.ceilings.e2e_from == "tokens" and selection.origin("runtime.ceilings.e2e_ms").word == "derived":
+        worked = selection.origin("runtime.ceilings.e2e_ms").detail
+        rows.append(("E2E, worked out", worked, "not applicable", "not applicable", "derived F-20"))
+    elif load.task_seconds is not None and load.calls_per_task is not None:
         limit = formats.number(load.task_seconds * 1000 / load.calls_per_task, 0)
         worked = f"{formats.number(load.task_seconds)} s a task / {load.calls_per_task} calls = {limit} ms a call"
         rows.append(("E2E, worked out", worked, "not applicable", "not applicable", "derived F-9"))
