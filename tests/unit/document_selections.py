@@ -4,9 +4,11 @@ Machine, run and evidence of the full one are made up for the tests; no machine 
 """
 
 import datetime
+from pathlib import Path
 
 from probes.machine import Driver, Gpu, Host, Link, Machine, RuntimeFound
 from probes.reading import Reading
+from probes.recorded import read_machine_file
 from probes.smoke.result import (
     Capacity,
     CeilingResult,
@@ -33,6 +35,7 @@ from wizard.defaults import fill
 from wizard.example import example_tree
 from wizard.gather import carried_configuration
 from wizard.launch import launch
+from wizard.machine import enriched
 from wizard.open_answers import open_answers
 from wizard.provenance import Origin
 from wizard.rules import check
@@ -40,6 +43,8 @@ from wizard.selection import EvidenceFile, Selection, Tool
 from wizard.sizing.gpus import common_types
 from wizard.sizing.proposed import proposed_sizing
 
+#: A simulated fleet of four nodes with eight GPUs each, as `selwiz probe --ray … --record` writes one.
+FLEET = Path(__file__).parents[1] / "data" / "fleet" / "four-nodes.json"
 DAY = datetime.date(2026, 11, 26)
 GPU = "NVIDIA H100 80GB HBM3"
 _READ = "recorded"
@@ -292,6 +297,11 @@ def from_answers(
 def full() -> Selection:
     """The built-in example on a recorded machine, with a run, findings and evidence."""
     return select(example_tree(DAY), on=machine(), run=smoke(), evidence=EVIDENCE)
+
+
+def two_nodes() -> Selection:
+    """The second example on its recorded fleet, with nothing measured."""
+    return select(example_tree(DAY, "two-nodes"), on=enriched(read_machine_file(FLEET)))
 
 
 def almost_empty() -> Selection:

@@ -8,7 +8,18 @@ from typing import Any
 import pytest
 
 from probes.smoke.result import StrategySeen
-from tests.unit.document_selections import DAY, EVIDENCE, GPU, almost_empty, full, machine, point, select, smoke
+from tests.unit.document_selections import (
+    DAY,
+    EVIDENCE,
+    GPU,
+    almost_empty,
+    full,
+    machine,
+    point,
+    select,
+    smoke,
+    two_nodes,
+)
 from wizard.document.reader import Part, read
 from wizard.document.render import render, render_brief
 from wizard.example import example_tree
@@ -22,6 +33,7 @@ GOLDEN = Path(__file__).parents[1] / "golden"
     [
         ("full", lambda: render(full())),
         ("almost_empty", lambda: render(almost_empty())),
+        ("two_nodes", lambda: render(two_nodes())),
         ("full.brief", lambda: render_brief(full())),
         ("almost_empty.brief", lambda: render_brief(almost_empty())),
     ],

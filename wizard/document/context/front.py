@@ -78,7 +78,8 @@ def _machine_sentence(selection: Selection) -> str | None:
     if machine is None:
         return "No machine was probed: everything about hardware is an answer."
     if machine.recorded:
-        return f"Readings in this document come from a {machine_kind(selection)}, not from a probe of this day."
+        kind = machine_kind(selection).removeprefix("a ")
+        return f"Readings in this document come from a {kind}, not from a probe of this day."
     return None
 
 
