@@ -157,7 +157,9 @@ class WizardApp(Working):
             f"{self.written} is written." if self.written else f"Nothing was written {since}; the session is kept."
         )
         running = " The smoke is stopped and its GPUs are freed." if self.smoke.active else ""
-        screen = ChoiceScreen("Leave selwiz?", ["Stay", "Leave"], text=f"{written}{running}")
+        screen = ChoiceScreen(
+            "Leave selwiz?", ["Stay", "Leave"], text=f"{written}{running}", first=1 if self.written else 0
+        )
         screen.id = "quit"
 
         def answered(choice: int | None) -> None:

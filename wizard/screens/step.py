@@ -10,12 +10,13 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from wizard.budget_list import item_lines, subtotal_lines
 from wizard.messages import Answered
 from wizard.printable import printable
 from wizard.ranges import RANGES
 from wizard.screens.page import Page
 from wizard.session import Place
-from wizard.steps import OPTIONS, SHORT_NOTES, STRATEGIES, Step, beside, step_of
+from wizard.steps import ITEMS, OPTIONS, SHORT_NOTES, STRATEGIES, Step, beside, step_of
 from wizard.views import findings_words
 from wizard.widgets.field import ChoiceField, QuestionRow, TextField
 from wizard.widgets.rows import RowsList, row_lines, rows_hint
@@ -82,8 +83,11 @@ class StepScreen(Page):
     StepScreen #beside WhyPanel { height: 1fr; }
     StepScreen #sizing { height: auto; border-left: solid $panel-lighten-2; padding: 0 1; }
     StepScreen #sizing-line { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
+    StepScreen #subtotals { height: 1; text-align: right; text-style: bold; }
     StepScreen.-wide #beside { display: block; }
+    StepScreen.-wide.-money #beside { display: none; }
     StepScreen.-wide #hint, StepScreen.-wide #sizing-line { display: none; }
+    StepScreen.-wide.-money #hint { display: block; }
     """
 
     def __init__(
@@ -100,6 +104,8 @@ class StepScreen(Page):
         super().__init__()
         self.step, self.more, self.first, self.is_row = step, more, first, is_row
         self.focused_key: str | None = None
+        # A table of amounts needs the whole width; the reason then stands below, as it does on a narrow screen.
+        self.set_class(any(rows.key in ITEMS for rows in step.lists), "-money")
         self.live = not is_row and (step.name in SIZED or (step.name == SIZED_REFINED and more))
 
     def compose(self) -> ComposeResult:
@@ -116,6 +122,8 @@ class StepScreen(Page):
                         continue  # F2 on a number makes one; an empty list of them would only puzzle
                     yield Static(rows.title, classes="list-title", markup=False)
                     yield RowsList(rows.key)
+                    if rows.key in ITEMS:
+                        yield Static("", id="subtotals", markup=False)
                     yield Static(rows_hint(rows.key), classes="keys", markup=False)
                 if self.step.advanced:
                     yield More(len(self.step.advanced) - (0 if self.more else len(refining)), shown=self.more)
@@ -141,9 +149,10 @@ class StepScreen(Page):
     def on_resize(self) -> None:
         """The titles take what they need, so that none is cut where there is no panel beside them."""
         rows = list(self.query(QuestionRow))
+        beside_them = self.size.width >= WIDE and not self.has_class("-money")
         longest = max((len(row.place.question.title) for row in rows), default=0)
         for row in rows:
-            row.widen(min(longest + 2, LONGEST_TITLE_WIDE if self.size.width >= WIDE else LONGEST_TITLE))
+            row.widen(min(longest + 2, LONGEST_TITLE_WIDE if beside_them else LONGEST_TITLE))
 
     def show(self) -> None:
         """Show what the session holds."""
@@ -159,6 +168,10 @@ class StepScreen(Page):
                 from wizard.option_list import option_lines  # brings what only this list needs
 
                 rows.show(option_lines(session.rows(OPTIONS), self.wizard.checked))
+            elif rows.rows_key in ITEMS:
+                rows.show(item_lines(rows.rows_key, session.rows(rows.rows_key), self.wizard.checked))
+                totals = subtotal_lines(rows.rows_key, self.wizard.checked)
+                self.query_one("#subtotals", Static).update("   ".join(totals))
             else:
                 rows.show(row_lines(rows.rows_key, session.rows(rows.rows_key)))
         here = [] if self.wizard.checked is None else list(self.wizard.checked.findings)
