@@ -115,10 +115,10 @@ class WizardApp(Working):
         for number in (signal.SIGTERM, signal.SIGHUP):
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(number, self.leave, 128 + number)
-        if look() != self.theme:
+        if (theme := look()) != self.theme:
             from wizard.screens.palette import wear
 
-            wear(self, look())
+            wear(self, theme)
         if self._way == "new" and not self._answers:
             self._start_new(short=self._short)
         else:

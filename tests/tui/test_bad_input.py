@@ -3,9 +3,8 @@
 import json
 
 import pytest
-from textual.pilot import Pilot
 
-from tests.tui.conftest import paste, settle, words
+from tests.tui.conftest import at, paste, settle, words
 from wizard.app import WizardApp
 from wizard.screens.modals import UnknownScreen
 from wizard.screens.step import StepScreen
@@ -16,17 +15,6 @@ KEYS = {
     "a number": "runtime.workload.concurrency",
     "several texts": "runtime.settings.extra_flags",
 }
-
-
-@pytest.fixture
-def new() -> WizardApp:
-    return WizardApp(way="new")
-
-
-async def at(pilot: Pilot[int], app: WizardApp, key: str) -> None:
-    await settle(pilot, lambda a: isinstance(a.screen, StepScreen) and app.checked is not None)
-    app.go_to(key)
-    await settle(pilot, lambda a: getattr(a.focused, "key", "") == key)
 
 
 @pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)

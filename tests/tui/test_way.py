@@ -36,11 +36,6 @@ def opened(tmp_path: Path) -> WizardApp:
     return WizardApp(answers=[example(tmp_path)])
 
 
-@pytest.fixture
-def new() -> WizardApp:
-    return WizardApp(way="new")
-
-
 def on_step(app: object) -> bool:
     return isinstance(getattr(app, "screen", None), StepScreen)
 

@@ -15,9 +15,6 @@ from wizard.session import Place
 from wizard.typed import NO, YES
 from wizard.widgets.frame import fitted
 
-#: A longer text is not drawn in a field of one line; it is kept, and shown as its length.
-LONGEST_DRAWN = 5_000
-
 
 class TextField(Input):
     """A field of one line. Pasted lines become one, so that nothing of a paste is lost."""
