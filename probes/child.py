@@ -54,7 +54,7 @@ def walk(timeout_s: float) -> Walked:
     while True:
         left_s = timeout_s - (time.monotonic() - started)
         silence_s = left_s if skip else timeout_s * HANG_SHARE
-        events, end, stderr = _run(_command(skip), left_s, silence_s)
+        events, end, stderr = _run(nvml_command(skip), left_s, silence_s)
         walked.events += events
         at = _at(events)
         bad = at.get("gpu")
@@ -66,9 +66,10 @@ def walk(timeout_s: float) -> Walked:
         skip.add(bad)
 
 
-def _command(skip: set[int]) -> list[str]:
+def nvml_command(skip: set[int], *more: str) -> list[str]:
+    """Return the command of a child that asks NVML, leaving out the GPUs in `skip`."""
     command = [sys.executable, "-P", "-c", _START, str(_PACKAGE_PARENT)]
-    return [*command, "--skip", ",".join(map(str, sorted(skip)))] if skip else command
+    return [*command, *(["--skip", ",".join(map(str, sorted(skip)))] if skip else []), *more]
 
 
 def _run(command: list[str], limit_s: float, silence_s: float) -> tuple[list[Event], End, str]:

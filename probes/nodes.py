@@ -27,7 +27,8 @@ def _counted(words: Sequence[str]) -> str:
     return ", ".join(f"{count} × {word}" for word, count in sorted(Counter(words).items())) or "none"
 
 
-def _gpu_models(kind: NodeKind) -> str:
+def gpu_models(kind: NodeKind) -> str:
+    """The usable GPUs of a node in words: "8 × NVIDIA H200"."""
     return _counted([_value(gpu.name) for gpu in kind.usable_gpus])
 
 
@@ -68,7 +69,7 @@ def _fabric(kind: NodeKind) -> str:
 #: In the order in which they are told.
 DIFFERENCES = (
     Difference("the GPU driver", lambda kind: _value(kind.driver.version)),
-    Difference("the GPU model", _gpu_models),
+    Difference("the GPU model", gpu_models),
     Difference("the GPU memory", _gpu_memory),
     Difference("the vLLM version", _vllm),
     Difference("the network interfaces", _network),

@@ -25,6 +25,7 @@ from typing import Any
 
 from probes.nvml_fields import FIELD_VALUES, NVLINK_VERSIONS, Row, cuda_version, named, ours, rows
 from probes.nvml_gate import Answer, Ask, Gate
+from probes.nvml_watch import Watch
 
 PCIE_LEVELS = {0: "internal", 10: "PIX", 20: "PXB", 30: "PHB", 40: "NODE", 50: "SYS"}
 # The read index is a number of ours: pynvml's NVML_P2P_CAPS_INDEX_READ is a tuple by mistake.
@@ -321,13 +322,19 @@ def _installed(*names: str) -> list[str]:
 
 
 def main(arguments: list[str]) -> None:
-    """Walk over everything but the GPUs named in `--skip 1,2`, writing JSON lines to standard output."""
+    """Walk over everything but the GPUs named in `--skip 1,2`, writing JSON lines to standard output.
+
+    With `--watch SECONDS PARENT NAMES` after it, some GPUs (by index or UUID; "" for all) are looked at again and
+    again until the process PARENT is gone.
+    """
 
     def emit(event: Answer) -> None:
         sys.stdout.write(json.dumps(event) + "\n")
         sys.stdout.flush()
 
-    skip = frozenset(int(part) for part in arguments[1].split(",")) if arguments[:1] == ["--skip"] else frozenset()
+    skip: frozenset[int] = frozenset()
+    if arguments[:1] == ["--skip"]:
+        skip, arguments = frozenset(int(part) for part in arguments[1].split(",")), arguments[2:]
     try:
         import pynvml
     except ImportError as error:
@@ -340,7 +347,14 @@ def main(arguments: list[str]) -> None:
             {"event": "failed", "stage": "binding", "why": "unknown", "code": None, "text": text, "packages": packages}
         )
         return
-    Walk(pynvml, emit).run(skip)
+    walk = Walk(pynvml, emit)
+    if arguments[:1] != ["--watch"]:
+        walk.run(skip)
+        return
+    every_s, parent, names = float(arguments[1]), int(arguments[2]), tuple(filter(None, arguments[3].split(",")))
+    watch = Watch(pynvml, emit, walk.field_value)
+    if watch.open(names, skip):
+        watch.run(every_s, parent)
 
 
 def start(arguments: list[str]) -> None:

@@ -8,6 +8,7 @@ from datetime import UTC
 from typing import Any
 
 from probes.machine import Gpu, Host, Link, Machine, Problem, RuntimeFound
+from probes.nodes import gpu_models, named
 from probes.reading import Reading, Why
 
 WIDTH = 80
@@ -61,7 +62,14 @@ def machine_table(machine: Machine) -> str:
 
     Memory is in GiB (1024^3 bytes), bandwidth in GB/s (10^9 bytes), power in watts. Absent values are words.
     """
-    lines = [*_what_it_is(machine), *_gpus(machine), *_links(machine), *_shell(machine), *_host(machine.host)]
+    lines = [
+        *_what_it_is(machine),
+        *_nodes(machine),
+        *_gpus(machine),
+        *_links(machine),
+        *_shell(machine),
+        *_host(machine.host),
+    ]
     if not machine.planned:
         lines += _runtimes(machine.runtimes)
     lines += _problems(machine.problems)
@@ -77,6 +85,18 @@ def _what_it_is(machine: Machine) -> list[str]:
     if machine.recorded:
         return _wrapped("Machine", f"RECORDED on {machine.taken_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC, not read now")
     return []
+
+
+def _nodes(machine: Machine) -> list[str]:
+    """The nodes of a fleet by kind; what follows is told of the first, which decides."""
+    if not machine.nodes:
+        return []
+    lines = []
+    for number, kind in enumerate(machine.kinds):
+        names = named([node.name for node in machine.nodes if node.kind == number])
+        which = ", of which the rest below is told" if number == 0 else ""
+        lines += _wrapped("Nodes", f"{names}: {gpu_models(kind)}{which}")
+    return [*lines, *_wrapped("", f"{len(machine.nodes)} nodes, {machine.usable_gpu_count} usable GPUs in all")]
 
 
 def gib(reading: Reading[int]) -> str:

@@ -8,6 +8,7 @@ from probes.child import walk
 from probes.findings import findings
 from probes.host import read_host
 from probes.machine import Machine
+from probes.network import read_interfaces
 from probes.runtimes import find_runtimes
 from probes.shell import read_shell
 
@@ -38,4 +39,5 @@ def take_machine(
         shell=shell,
         runtimes=runtimes,
         problems=gpu_side.problems + more,
+        interfaces=read_interfaces(root),
     )

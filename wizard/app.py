@@ -55,6 +55,8 @@ class WizardApp(Working):
         self.written: Path | None = None
         self.save_problem = ""
         self._ending = False
+        #: How many steps were shown so far: what later ones ask has not been asked yet.
+        self.reached = 0
         self._return: Callable[[], None] = self.show_step
 
     # ---------------------------------------------------------------- state that screens show
@@ -113,10 +115,10 @@ class WizardApp(Working):
         for number in (signal.SIGTERM, signal.SIGHUP):
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(number, self.leave, 128 + number)
-        if look() != self.theme:
+        if (theme := look()) != self.theme:
             from wizard.screens.palette import wear
 
-            wear(self, look())
+            wear(self, theme)
         if self._way == "new" and not self._answers:
             self._start_new(short=self._short)
         else:
@@ -155,7 +157,9 @@ class WizardApp(Working):
             f"{self.written} is written." if self.written else f"Nothing was written {since}; the session is kept."
         )
         running = " The smoke is stopped and its GPUs are freed." if self.smoke.active else ""
-        screen = ChoiceScreen("Leave selwiz?", ["Stay", "Leave"], text=f"{written}{running}")
+        screen = ChoiceScreen(
+            "Leave selwiz?", ["Stay", "Leave"], text=f"{written}{running}", first=1 if self.written else 0
+        )
         screen.id = "quit"
 
         def answered(choice: int | None) -> None:
@@ -211,6 +215,7 @@ class WizardApp(Working):
         self._session.use_machine(self.machine)
         names = [step.name for step in self.steps]
         self.step_number = names.index(self._session.step) if self._session.step in names else 0
+        self.reached = len(self.steps) if self._answers or self._session.earlier else self.step_number
         if self._session.notices:
             self.notify("\n".join(self._session.notices[:3]), severity="warning", markup=False)
         self.autosave()
@@ -261,6 +266,7 @@ class WizardApp(Working):
         from wizard.screens.step import StepScreen
 
         step = self.steps[self.step_number]
+        self.reached = max(self.reached, self.step_number)
         self.session.step = step.name
         where = f"[{self.step_number + 1}/{len(self.steps)}] {step.name[:1].upper()}{step.name[1:]}"
         self.replace(StepScreen(step, where, more=step.name in self.more, first=first))
@@ -323,6 +329,7 @@ class WizardApp(Working):
 
         if self._session is not None and not isinstance(self.screen, ReviewScreen):
             self._return = self._here()
+            self.reached = len(self.steps)  # from here on all of it is known
             self.session.drop_empty_rows()
             self.replace(ReviewScreen())
 
@@ -350,13 +357,17 @@ class WizardApp(Working):
             number = step_of(key, short=False)
         self.step_number = number or 0
         step = self.steps[self.step_number]
-        question = question_of(key)
-        if key in step.advanced:
-            self.more.add(step.name)
         self.show_step(first=key)
         row = row_of(key)
-        if row is not None and question is not None and key not in step.basic:
-            self.push_screen(row_screen(self, *row, more=question.advanced, first=key))
+        if row is not None and question_of(key) is not None and key not in step.basic:
+            self.push_screen(row_screen(self, *row, more=False, first=key))
+
+    def mend(self, key: str) -> None:
+        """Go to what a finding is about, or offer to mend it here where one key press does."""
+        from wizard.rowing import offer_chosen
+
+        if not offer_chosen(self, key):
+            self.go_to(key)
 
     def action_command_palette(self) -> None:
         """Ask where to go."""

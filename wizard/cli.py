@@ -189,7 +189,12 @@ def _probe(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         type=_seconds,
         default=20.0,
-        help="seconds the NVIDIA driver may take (20)",
+        help="seconds the NVIDIA driver may take (20), on each node",
+    )
+    parser.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        help='every node of the Ray cluster at this address, or "auto" on a node of it',
     )
 
 
@@ -335,7 +340,14 @@ def _explain_log(parser: argparse.ArgumentParser) -> None:
 
 def _answers(parser: argparse.ArgumentParser) -> None:
     kind = parser.add_mutually_exclusive_group(required=True)
-    kind.add_argument("--example", action="store_true", help="a complete, invented example")
+    kind.add_argument(
+        "--example",
+        metavar="NAME",
+        nargs="?",
+        const="one-node",
+        choices=("one-node", "two-nodes"),
+        help="a complete, invented example: one-node, or two-nodes for a model that outgrows a machine",
+    )
     kind.add_argument("--blank", action="store_true", help="every question, nothing answered")
     kind.add_argument("--missing", action="store_true", help="what is still open in --answers")
     _answers_option(parser, required=False)

@@ -173,6 +173,8 @@ DEFAULTS: tuple[Default, ...] = (
         "the highest percentile that 59 requests can show",
     ),
     Default("runtime.ceilings.e2e_ms", "derived", _e2e_ms, _e2e_source),
+    Default("budget.engine.owner", "default", lambda a, _: a.engine.owner, "the owner of the engine decision"),
+    Default("budget.runtime.owner", "default", lambda a, _: a.runtime.owner, "the owner of the runtime decision"),
     Default(
         "runtime.settings.max_model_len",
         "derived",

@@ -20,6 +20,12 @@ class UsageError(SelwizError):
     code = ExitCode.USAGE
 
 
+class FleetError(SelwizError):
+    """The nodes that were to be probed cannot be asked."""
+
+    code = ExitCode.PROBE_FAILED
+
+
 class SmokeError(SelwizError):
     """The smoke could not be run."""
 

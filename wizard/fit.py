@@ -6,6 +6,7 @@ A row says "yes" or "no" only where an answer or a reading can be compared with 
 import re
 from typing import Literal, NamedTuple
 
+from probes.cuda import CUDA_DRIVERS, branch_in
 from wizard.catalogue import EngineRow, engine_id, engines
 from wizard.catalogue.vllm import release_of
 from wizard.proof import carried_model
@@ -13,8 +14,6 @@ from wizard.selection import Selection
 
 Fits = Literal["yes", "no", "not checked"]
 
-#: The least driver branch by major version of CUDA (NVIDIA CUDA toolkit release notes, minor version compatibility).
-CUDA_DRIVERS = {12: 525, 13: 580}
 #: The CUDA version of published wheels whose libraries were read (NEEDED libcudart.so.13 in vLLM 0.33.0).
 _WHEEL_CUDA = {"0.33.0": 13}
 #: What a container has of /dev/shm unless told otherwise (Docker, --shm-size).
@@ -72,12 +71,6 @@ def cuda_major(selection: Selection) -> int | None:
         return int(named[1])
     build = (given.version or "").partition("+")[2]
     return None if build.startswith(("cpu", "rocm", "xpu")) else _WHEEL_CUDA.get(release_of(given.version or ""))
-
-
-def branch_in(text: str | None) -> int | None:
-    """The driver branch that a text names: 580 in "580 or later" and in "580.105.08"."""
-    match = re.search(r"(?<![0-9.])([0-9]{3})(?![0-9])", text or "")
-    return int(match[1]) if match else None
 
 
 def _is_none(text: str | None) -> bool:

@@ -43,18 +43,24 @@ def machine_at(where: str | None, *, timeout_s: float = 20.0, vllm: Path | None 
 
 def enriched(machine: Machine) -> Machine:
     """Hold the GPUs against the catalogue: fill a bandwidth that is not known, and note one that differs."""
+    problems: list[Problem] = list(machine.problems)
+    gpus = _enriched(machine.gpus, problems)
+    others = tuple(kind.model_copy(update={"gpus": _enriched(kind.gpus, problems)}) for kind in machine.other_kinds)
+    return machine.model_copy(update={"gpus": gpus, "other_kinds": others, "problems": tuple(problems)})
+
+
+def _enriched(gpus: tuple[Gpu, ...], problems: list[Problem]) -> tuple[Gpu, ...]:
     found: list[Gpu] = []
-    problems: list[Problem] = []
-    for gpu in machine.gpus:
+    for gpu in gpus:
         row = gpu_row(gpu.name.value, gpu.memory_total_bytes.value)
         if row is not None and not gpu.memory_bandwidth_gb_s.known and gpu.memory_kind != "partition" and gpu.usable:
             reading = Reading[float](value=row.memory_bandwidth_gb_s, source=f"{CATALOGUE}{row.confidence}")
             found.append(gpu.model_copy(update={"memory_bandwidth_gb_s": reading}))
             continue
         found.append(gpu)
-        if row is not None and (problem := _disagreement(gpu, row)) and problem not in machine.problems:
+        if row is not None and (problem := _disagreement(gpu, row)) and problem not in problems:
             problems.append(problem)
-    return machine.model_copy(update={"gpus": tuple(found), "problems": machine.problems + tuple(problems)})
+    return tuple(found)
 
 
 def _disagreement(gpu: Gpu, row: GpuRow) -> Problem | None:

@@ -3,12 +3,13 @@
 from typing import TYPE_CHECKING
 
 from wizard.budget.items import CATALOGUE
+from wizard.budget_list import STATES
 from wizard.option_list import about_criteria, about_option, choices, names_of_option
 from wizard.printable import printable
 from wizard.questions import question_of
-from wizard.screens.modals import ChoiceScreen
+from wizard.screens.modals import ChoiceScreen, PathScreen
 from wizard.screens.step import StepScreen
-from wizard.steps import CRITERIA, ITEMS, OPTIONS, STRATEGIES, about_list, row_step, summary
+from wizard.steps import CRITERIA, ITEMS, OPTIONS, STRATEGIES, about_list, row_of, row_step, summary
 
 if TYPE_CHECKING:
     from wizard.app import WizardApp
@@ -27,6 +28,18 @@ def act_on_row(app: "WizardApp", rows_key: str, what: str, index: int | None) ->
         _edit(app, rows_key, index)
     elif index is not None and what in ("delete", "x"):
         _remove(app, rows_key, index)
+    elif index is not None and rows_key in ITEMS:
+        _without_price(app, f"{rows_key}[{index}]", what)
+
+
+def _without_price(app: "WizardApp", at: str, what: str) -> None:
+    """The three ways out of a price that one does not know."""
+    if what == "k":
+        app.ask_unknown(f"{at}.unit_price")
+    elif what in STATES:
+        app.answer(f"{at}.state", STATES[what])
+        rows_key, index = row_of(at) or ("", 0)
+        app.push_screen(row_screen(app, rows_key, index, more=False, first=f"{at}.reason"))
 
 
 def lines_about(app: "WizardApp", rows_key: str, index: int | None) -> list[str]:
@@ -71,10 +84,23 @@ def review_entry(app: "WizardApp", index: int | None) -> list[str]:
     return ["Nothing is wrong and nothing is open."]
 
 
+def _find(app: "WizardApp") -> None:
+    def named(text: str | None) -> None:
+        app.strategy_list.search = text or ""
+        app.refresh_page()
+
+    hint = "part of a name, a question or a group, such as memory"
+    app.push_screen(PathScreen("Find a strategy among all of them", hint, app.strategy_list.search), named)
+
+
 def _decide(app: "WizardApp", what: str, index: int | None) -> None:
     shown = app.strategy_list
+    if what == "find":
+        _find(app)
+        return
     if what == "m" or (what == "enter" and index is not None and index >= len(shown.ids)):
-        shown.everything = not shown.everything
+        shown.everything = not shown.everything and not shown.search
+        shown.search = ""
         app.refresh_page()
     if what == "m" or index is None or index >= len(shown.ids):
         return
@@ -130,6 +156,28 @@ def _add_option(app: "WizardApp") -> None:
             _edit(app, OPTIONS, app.session.add_row(OPTIONS, **fields))
 
     app.push_screen(ChoiceScreen("Which option?", [row.words for row in offered]), chosen)
+
+
+def offer_chosen(app: "WizardApp", key: str) -> bool:
+    """Offer to add the chosen engine to the options, where it is none of them; says whether there was such an offer."""
+    from wizard.rules.governance import chosen_option
+
+    engine = app.session.given.engine
+    chosen = engine.chosen
+    if key != "engine.chosen" or not chosen or not engine.options or chosen_option(app.session.given) is not None:
+        return False
+
+    def answered(number: int | None) -> None:
+        if number == 0:
+            app.session.add_row(OPTIONS, name=chosen)
+            app.changed()
+            app.check_now()
+        elif number == 1:
+            app.go_to(key)
+
+    offer = [f"Add {printable(chosen)} to the options", "Choose another engine"]
+    app.push_screen(ChoiceScreen(f"{printable(chosen)} is none of the options", offer), answered)
+    return True
 
 
 def _edit(app: "WizardApp", rows_key: str, index: int) -> None:

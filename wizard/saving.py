@@ -29,7 +29,11 @@ def ask_target(app: "WizardApp") -> None:
     session = app.session
     offered = session.target or default_target(session.title, today())
     status = drafted.selection.status
-    hint = f"Write the document (status {status}); its selection file and evidence folder stand beside it."
+    waiting = len(drafted.selection.open_answers)
+    hint = (
+        f"Write the document (status {status}, {waiting} answers open); "
+        "its selection file and evidence folder stand beside it."
+    )
 
     def named(path: str | None) -> None:
         if path:

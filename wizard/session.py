@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 #: The name under which the wizard's answers stand beside a document, and so in the origin of each value.
 LAYER_NAME = "answers.toml"
+SMALL_TEAM = "governance.small_team"
+ONE_OWNER = Origin(layer="session", detail="one owner of both decisions, said in the short way")
 
 
 @dataclass(frozen=True)
@@ -171,6 +173,8 @@ class Session:
         self.left_open.discard(key)
         if message is None:
             self.rejected.pop(key, None)
+            if self.short and key in ("engine.owner", "runtime.owner"):
+                self._note_small_team()
         else:
             self.rejected[key] = Rejected(raw, message)
         return message
@@ -335,6 +339,18 @@ class Session:
         session._sanitise()
         session._settle()
         return session
+
+    def _note_small_team(self) -> None:
+        """The short way says below the question that one owner for both decisions means one small team."""
+        from wizard.proof import same_name  # only who names owners needs it
+
+        owners = [self.raw("engine.owner").strip(), self.raw("runtime.owner").strip()]
+        origin = self.origins.get(SMALL_TEAM)
+        if same_name(*owners) and all(owners) and origin is None:
+            self._try(SMALL_TEAM, True)
+            self.origins[SMALL_TEAM] = ONE_OWNER
+        elif origin == ONE_OWNER and not same_name(*owners):
+            self._try(SMALL_TEAM, None)
 
     def _try(self, key: str, value: Any, *, typed: str | None = None) -> str | None:
         """Put a value in force; returns why it cannot be."""

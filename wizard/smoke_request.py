@@ -4,14 +4,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from probes.models import has_weights
-from probes.smoke.plan import Ceiling, SmokeRequest, WantedStrategy, Workload
+from probes.models import facts_of, has_weights
+from probes.smoke.plan import Ceiling, GpuNeed, SmokeRequest, WantedStrategy, Workload
 from probes.smoke.profiles import shaped
 from wizard.answers import Answers
 from wizard.answers.runtime import Ceilings
 from wizard.errors import UsageError
 from wizard.gather import Gathered
-from wizard.launch import launch
+from wizard.gpu_needs import format_needs
+from wizard.launch import Launch, launch
 from wizard.sizing.run import predicted_memory
 
 Mode = Literal["local", "dummy", "endpoint", "tiny"]
@@ -73,6 +74,7 @@ def smoke_request(gathered: Gathered, options: SmokeOptions) -> SmokeRequest:
         predicted_memory=predicted_memory(
             mode, answers, command, gathered.machine, gathered.configuration, gathered.weights, devices
         ),
+        needs=_needs(gathered, command),
         devices=devices,
         machine=gathered.machine,
         endpoint_url=options.endpoint,
@@ -102,6 +104,15 @@ def choose_mode(gathered: Gathered, options: SmokeOptions) -> Mode:
     if folder and machine and any(gpu.usable for gpu in machine.gpus):
         return "dummy"
     return "tiny"
+
+
+def _needs(gathered: Gathered, command: Launch) -> tuple[GpuNeed, ...]:
+    """What the weight format, set by a flag or that of the checkpoint, and the cache type ask of the GPUs."""
+    setting = command.find("--quantization")
+    given = setting.value if setting is not None and setting.value != "none" else None
+    own = facts_of(gathered.configuration).quantization if gathered.configuration is not None else None
+    needs = format_needs(gathered.answers, command, given or own)
+    return tuple(GpuNeed(what=need.what, compute_capability=need.capability) for need in needs)
 
 
 def _workload(answers: Answers) -> Workload:

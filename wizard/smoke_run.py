@@ -10,6 +10,7 @@ from wizard.printable import printable
 if TYPE_CHECKING:
     from probes.smoke.plan import SmokePlan
     from probes.smoke.result import Point, Remedy, SmokeResult
+    from probes.smoke.telemetry import Live
     from wizard.session import Session
 
 Status = Literal["none", "planning", "planned", "cannot", "running", "stopping", "stopped", "failed", "done"]
@@ -52,6 +53,10 @@ class TellingObserver:
         """Pass a measured point on."""
         self._tell("point", (point,))
 
+    def on_live(self, live: "Live") -> None:
+        """Pass what the last second showed on."""
+        self._tell("live", (live,))
+
     def on_note(self, text: str) -> None:
         """Pass a sentence on."""
         self._tell("note", (text,))
@@ -68,6 +73,7 @@ class SmokeRun:
     phases: list[tuple[str, str, float]] = field(default_factory=list)
     progress: tuple[str, int, int | None] | None = None
     points: list["Point"] = field(default_factory=list)
+    live: deque["Live"] = field(default_factory=lambda: deque(maxlen=600))
     log: deque[str] = field(default_factory=lambda: deque(maxlen=200))
     notes: list[str] = field(default_factory=list)
     result: "SmokeResult | None" = None
@@ -90,6 +96,8 @@ class SmokeRun:
             self.progress = None
         elif what == "progress":
             self.progress = given
+        elif what == "live":
+            self.live.append(given[0])
         elif what == "log":
             self.log.append(printable(given[0]))
         elif what == "point":

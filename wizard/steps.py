@@ -29,6 +29,13 @@ SHORT = (
     "runtime.workload.output_tokens",
 )
 
+#: What the short way says below a question, because an answer settles more than it asks.
+SHORT_NOTES = {
+    "engine.owner": "answers for line E too, unless you say otherwise later",
+    "runtime.owner": "answers for line R too; the owner of the engine decision again means one small team: "
+    "one person may approve both lines, and the document says so",
+}
+
 _DECISIONS: dict[str, Decision] = {
     "project": "PROJECT",
     "engine need": "ENGINE",
@@ -117,11 +124,24 @@ def step_of(key: str, *, short: bool) -> int | None:
     """The number of the step on which a key is asked; None if it is asked on none."""
     ways = steps(short=short)
     for number, step in enumerate(ways):
-        if key in (*step.basic, *step.advanced):
+        if any(key == asked or asked.startswith(f"{key}[") for asked in (*step.basic, *step.advanced)):
             return number
         if any(key == rows.key or key.startswith((f"{rows.key}[", f"{rows.key}.")) for rows in step.lists):
             return number
     return None
+
+
+#: So many refining questions of one table may appear when somebody goes to one of them.
+MOST_BESIDE = 8
+
+
+def beside(step: Step, key: str | None) -> tuple[str, ...]:
+    """The refining questions that are shown with one of them: those of its table, or it alone where they are many."""
+    if key not in step.advanced:
+        return ()
+    table = key.rpartition(".")[0]
+    together = tuple(other for other in step.advanced if other.rpartition(".")[0] == table)
+    return together if len(together) <= MOST_BESIDE else (key,)
 
 
 def row_of(key: str) -> tuple[str, int | str] | None:

@@ -22,6 +22,8 @@ class Metrics(Frozen):
     preemptions: float | None = None
     kv_usage: float | None = None
     running: float | None = None
+    waiting: float | None = None
+    generation_tokens: float | None = None
     spec_drafts: float | None = None
     spec_accepted: float | None = None
     cache_config: dict[str, str] = Field(default_factory=dict)
@@ -41,6 +43,8 @@ _SUMS = {
     "vllm:prefix_cache_hits_total": "prefix_hits",
     "vllm:num_preemptions_total": "preemptions",
     "vllm:num_requests_running": "running",
+    "vllm:num_requests_waiting": "waiting",
+    "vllm:generation_tokens_total": "generation_tokens",
     "vllm:spec_decode_num_drafts_total": "spec_drafts",
     "vllm:spec_decode_num_accepted_tokens_total": "spec_accepted",
 }

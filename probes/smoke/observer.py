@@ -7,6 +7,7 @@ from typing import Protocol, TextIO
 
 from probes.smoke.plan import SmokePlan
 from probes.smoke.result import Point
+from probes.smoke.telemetry import Live
 
 
 class Observer(Protocol):
@@ -26,6 +27,9 @@ class Observer(Protocol):
 
     def on_point(self, point: Point) -> None:
         """Receive one measured point."""
+
+    def on_live(self, live: Live) -> None:
+        """Receive what was seen in the last second of a load."""
 
     def on_note(self, text: str) -> None:
         """Receive a plain sentence that the user should read."""
@@ -48,6 +52,9 @@ class Silent:
 
     def on_point(self, point: Point) -> None:
         """Ignore the point."""
+
+    def on_live(self, live: Live) -> None:
+        """Ignore the second."""
 
     def on_note(self, text: str) -> None:
         """Ignore the note."""

@@ -74,6 +74,13 @@ class PredictedMemory(Frozen):
     bytes_per_gpu: int | None
 
 
+class GpuNeed(Frozen):
+    """What a proposed format asks of every GPU at least, such as "8.9"."""
+
+    what: str
+    compute_capability: str
+
+
 class SmokeRequest(Frozen):
     """What is asked of a smoke. Paths may be relative; nothing is looked up here."""
 
@@ -91,6 +98,7 @@ class SmokeRequest(Frozen):
     ceilings: tuple[Ceiling, ...] = ()
     strategies: tuple[WantedStrategy, ...] = ()
     predicted_memory: tuple[PredictedMemory, ...] = ()
+    needs: tuple[GpuNeed, ...] = ()
     devices: tuple[str, ...] = ()
     """GPU indices or UUIDs for CUDA_VISIBLE_DEVICES; empty: free ones of `machine`, else what the runtime picks."""
     prompts_file: Path | None = None

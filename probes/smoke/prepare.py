@@ -17,6 +17,7 @@ from pathlib import Path
 from probes.errors import ProbeError
 from probes.smoke.children import free_port, temporary_place
 from probes.smoke.evidence import CannotWriteEvidence
+from probes.smoke.gpu_fit import check_capability, check_driver
 from probes.smoke.http import is_loopback
 from probes.smoke.plan import ModelFacts, SmokePlan, SmokeRequest, VllmTool
 from probes.smoke.planning import gpus_needed, make_plan, serve_environment_for
@@ -157,7 +158,7 @@ def look_up_model(request: SmokeRequest) -> ModelFacts:
 
 
 #: Files that a smoke leaves in its folder under fixed names.
-EVIDENCE_NAMES = (RESULT_NAME, "server.log", "metrics.txt", "server_info.json")
+EVIDENCE_NAMES = (RESULT_NAME, "server.log", "metrics.txt", "telemetry.jsonl", "server_info.json")
 
 
 def check_out_dir(request: SmokeRequest) -> None:
@@ -202,7 +203,17 @@ def prepare(request: SmokeRequest) -> SmokePlan:
         request, words = _with_devices(request, tool)
         _check_room(request, tool, model)
         plan = make_plan(request, tool, model, free_port(), devices_words=words)
-    return plan.model_copy(update={"description": (*plan.description, *_earlier(plan))})
+    return plan.model_copy(update={"description": (*plan.description, *_fit(plan), *_earlier(plan))})
+
+
+def _fit(plan: SmokePlan) -> tuple[str, ...]:
+    """Hold driver and GPUs against the build and the formats. Raises `ProbeError` where the start cannot work."""
+    request = plan.request
+    if request.mode == "endpoint" or plan.tool.build != "cuda" or request.machine is None or not request.machine.gpus:
+        return ()
+    # The stand-in of mode tiny has plain weights; its formats are none of the selection's.
+    check_capability(request.machine, request.devices, () if request.mode == "tiny" else request.needs)
+    return check_driver(request.machine, plan.tool)
 
 
 def _with_devices(request: SmokeRequest, tool: VllmTool) -> tuple[SmokeRequest, str]:

@@ -16,18 +16,17 @@ from probes.smoke.plan import SmokePlan
 from probes.smoke.result import (
     Capacity,
     Failure,
-    GpuSample,
     Load,
     MemoryRow,
     Point,
     Runtime,
     SmokeResult,
     StrategySeen,
-    Telemetry,
 )
 from probes.smoke.result import Server as ServerFacts
 from probes.smoke.scrub import Scrubber
 from probes.smoke.server import Server
+from probes.smoke.telemetry import Watched, as_lines, summary
 
 
 def utc_now() -> str:
@@ -51,7 +50,8 @@ class RunState:
     """How long each load run took, the start of the tool included."""
     capacity: Capacity | None = None
     cpu_shares: list[float] = field(default_factory=list)
-    samples: list[GpuSample] = field(default_factory=list)
+    watched: Watched = field(default_factory=Watched)
+    began: float = 0.0
     metrics_text: str = ""
     config: dict[str, Any] | None = None
     trials: dict[str, tuple[bool | None, str]] = field(default_factory=dict)
@@ -80,6 +80,8 @@ class Report:
             files[f"bench-{name}.json"] = self.scrub(json.dumps(without_texts(raw)) + "\n")
         if self.state.metrics_text:
             files["metrics.txt"] = self.scrub(self.state.metrics_text)
+        if self.state.watched.gpu or self.state.watched.server:
+            files["telemetry.jsonl"] = as_lines(self.state.watched, self.state.began)
         if self.state.config is not None:
             files["server_info.json"] = self.scrub(json.dumps(self.state.config, indent=1) + "\n")
 
@@ -151,24 +153,6 @@ class Report:
         )
         return strategies_seen(self.request.strategies, seen)
 
-    def telemetry(self) -> Telemetry:
-        """Sum up what was watched; energy is the difference of the GPUs' own counters."""
-        by_gpu: dict[int, list[float]] = {}
-        for sample in self.state.samples:
-            if sample.energy_j is not None:
-                by_gpu.setdefault(sample.gpu, []).append(sample.energy_j)
-        energy = sum(values[-1] - values[0] for values in by_gpu.values()) if by_gpu else None
-        tokens = sum(point.output_tokens for point in self.state.points)
-        usage = [point.kv_usage_peak for point in self.state.points if point.kv_usage_peak is not None]
-        preemptions = [point.preemptions for point in self.state.points if point.preemptions is not None]
-        return Telemetry(
-            gpu=tuple(self.state.samples),
-            energy_j=energy,
-            joule_per_output_token=energy / tokens if energy is not None and tokens else None,
-            kv_usage_peak=max(usage, default=None),
-            preemptions=sum(preemptions) if preemptions else None,
-        )
-
     def result(self) -> SmokeResult:
         """Put the result together; `files` comes when the evidence is written."""
         metrics = parse_metrics(self.state.metrics_text) if self.state.metrics_text else Metrics()
@@ -194,7 +178,7 @@ class Report:
             strategies=self.strategies(metrics),
             memory=self.memory(),
             capacity=self.state.capacity,
-            telemetry=self.telemetry(),
+            telemetry=summary(self.state.watched, self.state.points),
             clean_stop=self.state.clean_stop,
             files=(),
             failure=self.state.failure,

@@ -169,27 +169,38 @@ class Capacity(Frozen):
     confidence: float
 
 
-class GpuSample(Frozen):
-    """One GPU at one moment of the measurement."""
+class GpuUse(Frozen):
+    """One GPU over the run. Memory is that of all processes on it; the rest is over the measured loads only."""
 
-    at_s: float
     gpu: int
-    power_w: float | None = None
-    memory_used_bytes: int | None = None
-    sm_clock_mhz: int | None = None
+    """NVML's index."""
+    uuid: str | None = None
+    samples: int
+    """How often it was looked at during the measured loads."""
+    memory_before_bytes: int | None = None
+    """Before anything of ours was started, as `memory_after_bytes` is after everything had ended."""
+    memory_peak_bytes: int | None = None
+    memory_after_bytes: int | None = None
+    power_mean_w: float | None = None
+    power_peak_w: float | None = None
+    sm_clock_least_mhz: int | None = None
+    temperature_peak_c: int | None = None
     throttle_reasons: tuple[str, ...] | None = None
+    """What held the clocks down at some moment; empty: nothing did, None: not told."""
     energy_j: float | None = None
-    """The GPU's own energy counter; only differences mean something."""
 
 
 class Telemetry(Frozen):
-    """What was watched while the load ran."""
+    """What was watched while the load ran, summed up; the samples are in `telemetry.jsonl`."""
 
-    gpu: tuple[GpuSample, ...]
+    gpu: tuple[GpuUse, ...]
     energy_j: float | None
+    """Joules of all watched GPUs from the first request to the last answer of each measured load."""
     joule_per_output_token: float | None
     kv_usage_peak: float | None
     preemptions: int | None
+    running_peak: int | None = None
+    waiting_peak: int | None = None
 
 
 class EvidenceFile(Frozen):

@@ -13,46 +13,41 @@ from probes.smoke.children import Children, port_is_free
 from probes.smoke.endpoint import look_at, try_payload
 from probes.smoke.evidence import write_atomically, write_evidence
 from probes.smoke.failures import Explanation, log_tail
-from probes.smoke.http import Client, HttpError
+from probes.smoke.http import Client, HttpError, is_loopback
 from probes.smoke.load import LoadFailed, Measured, Watched, look_of, make_point, run_load, without_texts
 from probes.smoke.metrics import Metrics, greatest_useful, hit_rate, parse_metrics
 from probes.smoke.observer import Observer
+from probes.smoke.owners import owners_of, port_of
 from probes.smoke.plan import PlannedRun, SmokePlan, SmokeRequest
 from probes.smoke.planning import TINY_MAX, base_url, load_command, search_run
 from probes.smoke.points import SavedPoint, SavedPoints, fingerprint, forget_points, load_points, save_points
 from probes.smoke.prepare import RESULT_NAME, prepare
 from probes.smoke.prompts import PromptForm, read_forms, shortened
 from probes.smoke.report import Report, RunState, utc_now
-from probes.smoke.result import Capacity, Failure, GpuSample, Point, Remedy, SmokeResult
+from probes.smoke.result import Capacity, Failure, Point, Remedy, SmokeResult
 from probes.smoke.scrub import Scrubber
 from probes.smoke.search import Limits, decide
 from probes.smoke.server import Server, ServerFailed
 from probes.smoke.stopping import Stopper
+from probes.smoke.telemetry import window_of
 from probes.smoke.tiny_model import write_tiny_model, write_tokenizer
 from probes.smoke.traces import write_trace, write_traces
 from probes.smoke.trials import try_out
+from probes.smoke.watching import Watching, can_watch
 
 WATCH_EVERY_S = 1.0
-GpuSampler = Callable[[float], tuple[GpuSample, ...]]
-"""Called once a second during a measured run with the seconds since the start; must not block or raise."""
 
 
 class _Smoke:
     """The steps of one run. Everything that must be undone belongs to `children`."""
 
-    def __init__(
-        self,
-        plan: SmokePlan,
-        observer: Observer,
-        stopper: Stopper,
-        children: Children,
-        sampler: GpuSampler | None,
-    ) -> None:
+    def __init__(self, plan: SmokePlan, observer: Observer, stopper: Stopper, children: Children) -> None:
         self.plan, self.request = plan, plan.request
-        self.observer, self.stopper, self.children, self.sampler = observer, stopper, children, sampler
+        self.observer, self.stopper, self.children = observer, stopper, children
         self.begin = time.monotonic()
         self.deadline = self.begin + self.request.time_limit_s
-        self.state = RunState(notes=list(plan.notes))
+        self.watching = Watching(stopper)
+        self.state = RunState(notes=list(plan.notes), watched=self.watching.watched, began=self.begin)
         self.api_key = os.environ.get(self.request.api_key_env) if self.request.api_key_env else None
         paths = [(str(children.folder), "$WORK")]
         if self.request.model and self.request.model.startswith(("/", "~", ".")):
@@ -104,7 +99,11 @@ class _Smoke:
         if self.request.mode == "endpoint":
             self.state.served = look_at(self.client, self.request.served_model_name)
             try_payload(self.client, self.state.served.name)
+            self.look_for_its_gpus()
         else:
+            if can_watch(self.plan):
+                self.watching.start(work, self.request.devices)
+                self.watching.nothing_started_yet()
             self.start_server()
         self.check_lengths()
         for run in self.plan.runs:
@@ -137,6 +136,18 @@ class _Smoke:
         server.wait_ready(self.stopper, self.deadline, self.on_line, self.on_start_phase, self.on_stall)
         self.phase("start", f"ready after {server.ready_s:.0f} s")
         self.state.served = look_at(self.client, self.plan.served_model_name)
+
+    def look_for_its_gpus(self) -> None:
+        """Find the GPUs of this machine that the endpoint's processes use; only those are watched."""
+        if not can_watch(self.plan) or not is_loopback(self.client.base):
+            return
+        self.watching.start(self.children.folder, ())
+        owners = owners_of(port_of(self.client.base))
+        if not self.watching.keep_only(owners.serves):
+            self.state.notes.append(
+                "No process on the GPUs of this machine could be matched with the endpoint: "
+                "which GPUs serve it is not visible, and no power or memory is claimed."
+            )
 
     def in_work(self, command: tuple[str, ...]) -> tuple[str, ...]:
         """Put the private folder where a command names it."""
@@ -187,14 +198,15 @@ class _Smoke:
             if self.state.server is not None:
                 self.state.server.read_log(self.on_line, self.on_start_phase)
                 self.state.server.check_alive()
-            usage = self.read_metrics().kv_usage
-            if usage is not None:
-                peaks.append(usage)
-            if self.sampler is not None and not warmup:
-                self.state.samples += self.sampler(now - self.begin)
+            metrics = self.read_metrics()
+            if metrics.kv_usage is not None:
+                peaks.append(metrics.kv_usage)
+            live = self.watching.second(run.name, metrics)
+            self.observer.on_live(live)
 
         measured = self.send(run, tick)
         after = self.read_metrics()
+        self.watching.load_is_over()
         preemptions = None
         if before.preemptions is not None and after.preemptions is not None:
             preemptions = int(after.preemptions - before.preemptions)
@@ -206,6 +218,8 @@ class _Smoke:
             return
         if measured.cpu_core_share is not None:
             self.state.cpu_shares.append(measured.cpu_core_share)
+        window = window_of(measured.raw, point.output_tokens)
+        self.watching.watched.windows += [window] if window else []
         self.keep(run.name, point, measured.raw, measured.wall_s)
 
     def keep(self, name: str, point: Point, raw: dict[str, Any], seconds: float) -> None:
@@ -318,6 +332,7 @@ class _Smoke:
         if self.plan.port is not None and not port_is_free(self.plan.port):
             left.append(f"port {self.plan.port} is still in use")
         self.state.clean_stop = not left and not self.children.alive()
+        self.watching.everything_ended()
         self.state.notes += left
 
     def fail(
@@ -342,7 +357,6 @@ def run_smoke(
     *,
     plan: SmokePlan | None = None,
     stopper: Stopper | None = None,
-    gpu_sampler: GpuSampler | None = None,
 ) -> SmokeResult:
     """Run one smoke, write its evidence into `request.out_dir`, and return the result.
 
@@ -356,7 +370,7 @@ def run_smoke(
         observer.on_plan(plan)
     stopper = stopper or Stopper()
     with Children(request.state_dir) as children:
-        smoke = _Smoke(plan, observer, stopper, children, gpu_sampler)
+        smoke = _Smoke(plan, observer, stopper, children)
         try:
             smoke.go()
         except ServerFailed as problem:
@@ -369,7 +383,10 @@ def run_smoke(
         except ProbeError as problem:
             smoke.fail("unknown", problem.message, problem.remedy)
         finally:
-            smoke.stop()
+            try:
+                smoke.stop()
+            finally:
+                smoke.state.notes += smoke.watching.close()
         stopper.check()
         report = Report(plan, smoke.state, children, smoke.scrub)
         report.collect_files()

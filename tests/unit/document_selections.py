@@ -4,12 +4,15 @@ Machine, run and evidence of the full one are made up for the tests; no machine 
 """
 
 import datetime
+from pathlib import Path
 
 from probes.machine import Driver, Gpu, Host, Link, Machine, RuntimeFound
 from probes.reading import Reading
+from probes.recorded import read_machine_file
 from probes.smoke.result import (
     Capacity,
     CeilingResult,
+    GpuUse,
     Latency,
     Load,
     MemoryRow,
@@ -33,6 +36,7 @@ from wizard.defaults import fill
 from wizard.example import example_tree
 from wizard.gather import carried_configuration
 from wizard.launch import launch
+from wizard.machine import enriched
 from wizard.open_answers import open_answers
 from wizard.provenance import Origin
 from wizard.rules import check
@@ -40,6 +44,8 @@ from wizard.selection import EvidenceFile, Selection, Tool
 from wizard.sizing.gpus import common_types
 from wizard.sizing.proposed import proposed_sizing
 
+#: A simulated fleet of four nodes with eight GPUs each, as `selwiz probe --ray … --record` writes one.
+FLEET = Path(__file__).parents[1] / "data" / "fleet" / "four-nodes.json"
 DAY = datetime.date(2026, 11, 26)
 GPU = "NVIDIA H100 80GB HBM3"
 _READ = "recorded"
@@ -108,7 +114,7 @@ def latency(p50: float, p95: float, n: int) -> Latency:
 
 
 def _tested(over: tuple[int, int]) -> tuple[tuple[Metric, float, int], ...]:
-    return ("ttft_ms", 1500, over[0]), ("tpot_ms", 40, over[1]), ("e2e_ms", 12_000, over[1] // 2)
+    return ("ttft_ms", 1500, over[0]), ("tpot_ms", 40, over[1]), ("e2e_ms", 12_000, over[1] * 9 // 10)
 
 
 def point(
@@ -138,18 +144,34 @@ def point(
         completed=n,
         failed=0,
         warmups=2 * concurrency,
-        duration_s=62.37 * n / 160,
+        duration_s=62.37 * slow * n / 160 * 16 / concurrency,
         input_tokens=6144 * n,
         output_tokens=256 * n,
-        output_tok_s=656.7,
-        output_tok_s_full_load=671.2,
+        output_tok_s=656.7 / slow * concurrency / 16,
+        output_tok_s_full_load=671.2 / slow * concurrency / 16,
         steady=True,
-        ttft_ms=latency(241.3 * slow, 433.9 * slow, n),
+        ttft_ms=latency(241.3 * slow**2, 433.9 * slow**2, n),
         tpot_ms=latency(22.41 * slow, 31.07 * slow, n),
         e2e_ms=latency(5961.0 * slow, 8410.0 * slow, n),
         ceilings=tested,
         shared_prefix_tokens=4608,
     )
+
+
+GPU_USE = GpuUse(
+    gpu=0,
+    uuid="GPU-0204bb53-bb87-5b0b-956b-cb1ac4aad28a",
+    samples=612,
+    memory_before_bytes=480_000_000,
+    memory_peak_bytes=78_600_000_000,
+    memory_after_bytes=480_000_000,
+    power_mean_w=412.3,
+    power_peak_w=538.0,
+    sm_clock_least_mhz=1755,
+    temperature_peak_c=61,
+    throttle_reasons=("sw_power_cap",),
+    energy_j=63_000.0,
+)
 
 
 def smoke() -> SmokeResult:
@@ -182,8 +204,8 @@ def smoke() -> SmokeResult:
         ),
         server=Server(
             ready_s=148.2,
-            kv_cache_size_tokens=236_640,
-            kv_cache_max_concurrency=14.44,
+            kv_cache_size_tokens=443_264,
+            kv_cache_max_concurrency=27.05,
             phases=(
                 Phase(name="weights", s=71.2),
                 Phase(name="compilation", s=41.0),
@@ -195,10 +217,10 @@ def smoke() -> SmokeResult:
         ),
         points=(
             point("asked_shared"),
-            point("asked_unshared", slow=3.1, over=(61, 155)),
-            point("search", concurrency=32, n=320, over=(3, 90)),
-            point("search", concurrency=24, n=240, over=(0, 4)),
-            point("search", concurrency=28, n=280, over=(0, 30)),
+            point("asked_unshared", slow=3.1, over=(151, 155)),
+            point("search", concurrency=32, n=320, slow=1.44, over=(3, 90)),
+            point("search", concurrency=24, n=240, slow=1.26, over=(0, 4)),
+            point("search", concurrency=28, n=280, slow=1.35, over=(0, 30)),
         ),
         strategies=(
             StrategySeen(
@@ -218,7 +240,7 @@ def smoke() -> SmokeResult:
         ),
         capacity=Capacity(concurrency=24, kind="edge", stop_reason="the bracket was 4 wide", confidence=0.95),
         telemetry=Telemetry(
-            gpu=(), energy_j=63_000.0, joule_per_output_token=1.538, kv_usage_peak=0.163, preemptions=0
+            gpu=(GPU_USE,), energy_j=63_000.0, joule_per_output_token=1.538, kv_usage_peak=0.163, preemptions=0
         ),
         clean_stop=True,
         files=(),
@@ -292,6 +314,11 @@ def from_answers(
 def full() -> Selection:
     """The built-in example on a recorded machine, with a run, findings and evidence."""
     return select(example_tree(DAY), on=machine(), run=smoke(), evidence=EVIDENCE)
+
+
+def two_nodes() -> Selection:
+    """The second example on its recorded fleet, with nothing measured."""
+    return select(example_tree(DAY, "two-nodes"), on=enriched(read_machine_file(FLEET)))
 
 
 def almost_empty() -> Selection:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from probes.assemble import assemble
-from probes.child import Ended, Walked, _command, _events
+from probes.child import Ended, Walked, _events, nvml_command
 from probes.host import read_host
 from tests.nvml.fake import FakeNvml
 
@@ -19,7 +19,7 @@ HOST = read_host()
 @pytest.fixture(scope="module")
 def said(fake_nvml: FakeNvml) -> bytes:
     """All that the child says about a machine of two GPUs."""
-    command = _command(set())
+    command = nvml_command(set())
     return subprocess.run(command, env=os.environ | fake_nvml.env("h100x2"), capture_output=True, check=True).stdout
 
 

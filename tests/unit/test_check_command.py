@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.document_selections import full
+from tests.unit.document_selections import FLEET, full, two_nodes
 from wizard.cli import run
 from wizard.rules import RULES
 
@@ -58,3 +58,12 @@ def test_the_example_has_exactly_these_findings() -> None:
         ("S2", "warn"),
         ("M6", "note"),
     ]
+
+
+def test_the_example_over_two_nodes_is_checked_and_proposed(tmp_path: Path) -> None:
+    """It has one warning: the commit of the weights is not pinned."""
+    file = str(tmp_path / "two-nodes.toml")
+    assert run(["answers", "--example", "two-nodes", "-o", file]) == 0
+    assert run(["check", "--answers", file, "--machine", str(FLEET)]) == 0
+    assert run(["propose", "--answers", file, "--machine", str(FLEET), "-o", str(tmp_path / "p.md")]) == 0
+    assert [(found.rule, found.severity) for found in two_nodes().findings] == [("S2", "warn")]

@@ -1,6 +1,7 @@
 """The sizing against what vLLM's own code answered; how the answers were taken is in tests/tools/vllm_truth.py."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from tests.tools.vllm_truth import CONTEXT, DATA, configuration
 from wizard.sizing.compute import compute
 from wizard.sizing.families import model_tensors
 from wizard.sizing.formats import cache_type_of_checkpoint
-from wizard.sizing.layers import CacheShape, NotCovered, cache_shape
+from wizard.sizing.layers import CacheShape, NotCovered, State, cache_shape
 from wizard.sizing.planner import CachePlan, PlannerInputs, concurrency, plan
 from wizard.sizing.request import SizeRequest
 
@@ -62,6 +63,24 @@ def test_cache_of_one_request_to_the_byte(row: dict[str, Any]) -> None:
 @pytest.mark.parametrize("row", REFERENCE, ids=name_of)
 def test_cache_groups(row: dict[str, Any]) -> None:
     assert len(reference_plan(row).groups) == row["cache_groups"]
+
+
+def test_a_state_of_an_unstated_type_on_a_processor_without_bf16() -> None:
+    """What vLLM 0.32.0 answered on an AVX2 processor, where it takes the model's type as it does on CUDA."""
+    shape = cache_shape(configuration("own/qwen3-next"))
+    assert isinstance(shape, CacheShape)
+    layers = tuple(
+        replace(layer, head_bytes=layer.conv_bytes) if isinstance(layer, State) else layer for layer in shape.layers
+    )
+    answered = plan(replace(shape, layers=layers), PlannerInputs(context=32768, planner="cpu"))
+    assert (answered.block_size, answered.bytes_per_request) == (640, (912261120,))
+
+
+def test_a_state_of_an_unstated_type_is_the_model_s_on_cuda() -> None:
+    """32 heads of 128 x 128 and 8192 channels of 3 inputs, two bytes each; 2048 bytes a token: 34 x 16 tokens."""
+    shape = cache_shape(configuration("own/qwen3-next"))
+    assert isinstance(shape, CacheShape)
+    assert plan(shape, PlannerInputs(context=32768, planner="cuda")).block_size == 544
 
 
 @pytest.mark.parametrize("row", [row for row in REFERENCE if row["parameters"]], ids=name_of)

@@ -1,17 +1,17 @@
-"""What a line costs per million output tokens, beside its prices: a figure, or what it waits for."""
+"""What a line costs per million output tokens, below its prices: a figure, or what it waits for."""
 
 import datetime
 
 from wizard.example import example_tree
 from wizard.live import answers_with
 from wizard.session import Session
-from wizard.unit_view import unit_cost_lines
+from wizard.unit_view import unit_cost_words
 
 
 def lines(line: str, key: str = "", raw: str = "") -> str:
     session = Session(tree=example_tree(datetime.date(2026, 11, 30)))
     answers = answers_with(session, key, raw) if key else session.in_force
-    return " ".join(unit_cost_lines(line, answers, None, 35))
+    return unit_cost_words(line, answers, None)
 
 
 def test_line_e_has_its_recurring_part_over_the_tokens_of_a_year() -> None:

@@ -22,7 +22,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         from wizard.example import example_tree
 
         day = arguments.date or datetime.datetime.now(datetime.UTC).date()
-        text = render_answers(example_tree(day), blanks=False)
+        text = render_answers(example_tree(day, arguments.example), blanks=False)
     else:
         text = render_answers({})
     if arguments.output == "-":

@@ -9,12 +9,13 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from probes.cuda import COMPATIBLE_BRANCHES, CUDA_DRIVERS, WORKSTATION, branch_in
 from probes.machine import Gpu, Machine
 from wizard.advice.needs import native_capability
 from wizard.catalogue import GpuRow, engine_id, engines, gpus, gpus_named
-from wizard.catalogue.vllm import packaged_facts, packaged_versions, release_of
 from wizard.finding import Finding, Severity
-from wizard.fit import CUDA_DRIVERS, branch_in, cuda_major
+from wizard.fit import cuda_major
+from wizard.gpu_needs import format_needs
 from wizard.proof import carried_model, same_gpu, usable_gpus
 from wizard.rules.rule import Rule, counted, finding, listed, number
 from wizard.selection import Selection
@@ -23,8 +24,6 @@ from wizard.spread import spread
 _GPU = "runtime.hardware.gpu"
 _ON_DELIVERY = "Make it a condition of acceptance, and probe the machine on delivery."
 #: Drivers below branch 580 that a CUDA 13 container with NVIDIA's compatibility package may use, on data centre GPUs.
-_COMPATIBLE = (535, 570)
-_WORKSTATION = re.compile(r"GeForce|TITAN|RTX|Quadro", re.IGNORECASE)
 
 
 class ProposedGpu(NamedTuple):
@@ -106,19 +105,9 @@ def _least(selection: Selection) -> list[tuple[str, str, str]]:
     product = engines().get(engine_id(selection.answers.runtime.product) or "")
     if product is not None and product.min_compute_capability is not None:
         found.append((product.min_compute_capability, product.name, _GPU))
-    if selection.launch.runtime != "vllm":
-        return found
-    method = weight_format(selection)
-    version = release_of(selection.answers.runtime.version or "")
-    version = version if version in packaged_versions() else packaged_versions()[0]
-    facts = packaged_facts(version)
-    least = facts.min_capability(method) if facts and method else None
-    if least is not None:
-        found.append((least, f"The weight format {method} in vLLM {version}", _format_key(selection)))
-    cache = selection.launch.find("--kv-cache-dtype")
-    if cache is not None and (cache.value or "").startswith("fp8"):
-        found.append(("8.0", f"A key-value cache of type {cache.value}", "runtime.settings.kv_cache_dtype"))
-    return found
+    keys = {"weights": _format_key(selection), "cache": "runtime.settings.kv_cache_dtype"}
+    needs = format_needs(selection.answers, selection.launch, weight_format(selection))
+    return found + [(need.capability, need.what, keys[need.of]) for need in needs]
 
 
 def weight_format(selection: Selection) -> str | None:
@@ -204,8 +193,8 @@ def driver_carries_the_build(selection: Selection) -> list[Finding]:
     if branch is None or branch >= need:
         return []
     message = f"The build for CUDA {major} needs driver branch {need} or later. {whose} branch {branch}."
-    compatible = need == CUDA_DRIVERS[13] and branch in _COMPATIBLE
-    if compatible and gpu is not None and not _WORKSTATION.search(gpu.name):
+    compatible = need == CUDA_DRIVERS[13] and branch in COMPATIBLE_BRANCHES
+    if compatible and gpu is not None and not WORKSTATION.search(gpu.name):
         remedy = (
             "Update the driver, or run a container with NVIDIA's compatibility package, which data centre GPUs allow."
         )

@@ -97,7 +97,9 @@ class ReviewScreen(Page):
         since = since_words(self.wizard.since, Path(session.earlier).name)
         self.query_one("#since", Static).update(since)
         self.query_one("#since", Static).display = bool(since)
-        write = "F4 write it" if selection.status == "proposed" else "F4 write as draft (something blocks)"
+        waiting = len(selection.open_answers)
+        proposed = f"F4 write it (proposed{f', {waiting} answers open' if waiting else ''})"
+        write = proposed if selection.status == "proposed" else "F4 write as draft (something blocks)"
         self.query_one("#keys", Static).update(f"{write}   p preview   c for colleagues")
 
     def on_resize(self) -> None:
@@ -109,7 +111,7 @@ class ReviewScreen(Page):
         """Go to the question."""
         event.stop()
         if event.option_index < len(self._places):
-            self.wizard.go_to(self._places[event.option_index])
+            self.wizard.mend(self._places[event.option_index])
 
     def action_preview(self) -> None:
         """Render the document on demand."""

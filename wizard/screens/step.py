@@ -1,5 +1,6 @@
 """The one generic screen of questions: fields, lists of rows, and the reason beside them."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
@@ -9,12 +10,13 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from wizard.budget_list import item_lines, subtotal_lines
 from wizard.messages import Answered
 from wizard.printable import printable
 from wizard.ranges import RANGES
 from wizard.screens.page import Page
 from wizard.session import Place
-from wizard.steps import OPTIONS, STRATEGIES, Step, step_of
+from wizard.steps import ITEMS, OPTIONS, SHORT_NOTES, STRATEGIES, Step, beside, step_of
 from wizard.views import findings_words
 from wizard.widgets.field import ChoiceField, QuestionRow, TextField
 from wizard.widgets.rows import RowsList, row_lines, rows_hint
@@ -31,6 +33,7 @@ WINDOW_WIDTH = 68
 #: From so many lines on, other hardware stands beside the questions too; F1 shows it on any screen.
 ROOM_FOR_OTHERS = 38
 WHAT_IF = "F7  What if: a second column"
+WIDE, LONGEST_TITLE, LONGEST_TITLE_WIDE = 100, 36, 28
 MORE_HINT = "Enter or F5 shows more questions of this screen; F4 goes on without them. Letters do nothing here."
 
 
@@ -84,27 +87,42 @@ class StepScreen(Page):
     StepScreen #beside { width: 38; display: none; }
     StepScreen #beside WhyPanel { height: 1fr; }
     StepScreen #sizing { height: auto; border-left: solid $panel-lighten-2; padding: 0 1; }
-    StepScreen #unit { height: auto; border-left: solid $panel-lighten-2; padding: 0 1; }
     StepScreen #sizing-line { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
+    StepScreen #subtotals { height: 1; text-align: right; text-style: bold; }
+    StepScreen #unit { height: auto; text-align: right; }
     StepScreen.-wide #beside { display: block; }
+    StepScreen.-wide.-money #beside { display: none; }
     StepScreen.-wide #hint, StepScreen.-wide #sizing-line { display: none; }
+    StepScreen.-wide.-money #hint { display: block; }
     """
 
-    def __init__(self, step: Step, where: str, *, more: bool, first: str | None = None, is_row: bool = False) -> None:
+    def __init__(
+        self,
+        step: Step,
+        where: str,
+        *,
+        more: bool,
+        first: str | None = None,
+        is_row: bool = False,
+    ) -> None:
         self.DECISION, self.WHERE = step.decision, where
         self.LABELS = {"f3": "Back to the list", "f4": "Done"} if is_row else {}
         super().__init__()
         self.step, self.more, self.first, self.is_row = step, more, first, is_row
         self.focused_key: str | None = None
         self.pane_alone: list[str] = []
-        #: The line whose unit cost stands beside its prices; empty on any other screen.
-        self.line = step.decision.removeprefix("LINE ") if step.decision.startswith("LINE ") else ""
+        has_items = any(rows.key in ITEMS for rows in step.lists)
+        #: The line whose unit cost stands below its items; empty on any other screen.
+        self.line = step.decision.removeprefix("LINE ") if has_items else ""
+        # A table of amounts needs the whole width; the reason then stands below, as it does on a narrow screen.
+        self.set_class(has_items, "-money")
         self.live = not is_row and (step.name in SIZED or (step.name == SIZED_REFINED and more))
 
     def compose(self) -> ComposeResult:
         """Frame, questions beside their reason, a hint, the findings, the keys."""
         yield self.frame
-        keys = [*self.step.basic, *(self.step.advanced if self.more else ())]
+        refining = self.step.advanced if self.more else beside(self.step, self.first)
+        keys = [*self.step.basic, *refining]
         with Horizontal(id="body"):
             with Form(id="form", can_focus=False):
                 for key in keys:
@@ -114,15 +132,16 @@ class StepScreen(Page):
                         continue  # F2 on a number makes one; an empty list of them would only puzzle
                     yield Static(rows.title, classes="list-title", markup=False)
                     yield RowsList(rows.key)
+                    if rows.key in ITEMS:
+                        yield Static("", id="subtotals", markup=False)
+                        yield Static("", id="unit", markup=False)
                     yield Static(rows_hint(rows.key), classes="keys", markup=False)
                 if self.step.advanced:
-                    yield More(len(self.step.advanced), shown=self.more)
+                    yield More(len(self.step.advanced) - (0 if self.more else len(refining)), shown=self.more)
             with Vertical(id="beside"):
                 yield WhyPanel()
                 if self.live:
                     yield Static("", id="sizing", markup=False)
-                if self.line:
-                    yield Static("", id="unit", markup=False)
         yield Static("", id="hint", markup=False)
         if self.live:
             yield Static("", id="sizing-line", markup=False)
@@ -132,10 +151,19 @@ class StepScreen(Page):
     def on_mount(self) -> None:
         """Put the focus on the question asked for, else on the first one."""
         self.show()
+        wanted = (f"{self.first}.", f"{self.first}[")
         for row in self.query(QuestionRow):
-            if self.first and (row.place.key == self.first or row.place.key.startswith(f"{self.first}.")):
+            if row.place.key == self.first or row.place.key.startswith(wanted):
                 row.field.focus()
                 return
+
+    def on_resize(self) -> None:
+        """The titles take what they need, so that none is cut where there is no panel beside them."""
+        rows = list(self.query(QuestionRow))
+        beside_them = self.size.width >= WIDE and not self.has_class("-money")
+        longest = max((len(row.place.question.title) for row in rows), default=0)
+        for row in rows:
+            row.widen(min(longest + 2, LONGEST_TITLE_WIDE if beside_them else LONGEST_TITLE))
 
     def show(self) -> None:
         """Show what the session holds."""
@@ -151,12 +179,22 @@ class StepScreen(Page):
                 from wizard.option_list import option_lines  # brings what only this list needs
 
                 rows.show(option_lines(session.rows(OPTIONS), self.wizard.checked))
+            elif rows.rows_key in ITEMS:
+                rows.show(item_lines(rows.rows_key, session.rows(rows.rows_key), self.wizard.checked))
+                totals = subtotal_lines(rows.rows_key, self.wizard.checked)
+                self.query_one("#subtotals", Static).update("   ".join(totals))
             else:
                 rows.show(row_lines(rows.rows_key, session.rows(rows.rows_key)))
         here = [] if self.wizard.checked is None else list(self.wizard.checked.findings)
         at = step_of_screen(self)
-        mine = [f for f in here if not self.is_row and step_of(f.where, short=session.short) == at]
-        self.query_one("#findings", Static).update(findings_words(mine, here, self.wizard.check_problem))
+        places = [step_of(finding.where, short=session.short) for finding in here]
+        mine = [f for f, place in zip(here, places, strict=True) if not self.is_row and place == at]
+        reached = self.wizard.reached
+        whole = reached >= len(self.wizard.steps)
+        # A question that nobody was shown yet is no mistake of anybody.
+        asked = [f for f, place in zip(here, places, strict=True) if whole or (place is not None and place < reached)]
+        words = findings_words(mine if whole else [f for f in mine if f in asked], asked, self.wizard.check_problem)
+        self.query_one("#findings", Static).update(words)
         self._tell()
         if self.live or self.line:  # after the questions are drawn, which need none of it
             self.call_after_refresh(self._show_figures)
@@ -166,6 +204,9 @@ class StepScreen(Page):
 
         A check that ends meanwhile must not take that away.
         """
+        if not self.query("#sizing, #unit"):
+            return  # this comes after a refresh, by when the screen may be gone
+
         from wizard.live import answers_with
 
         session, field = self.wizard.session, self.focused
@@ -183,10 +224,9 @@ class StepScreen(Page):
 
     def _show_unit_cost(self, answers: "Answers") -> None:
         """Show what this line costs per million output tokens, and nothing of the other line."""
-        from wizard.unit_view import unit_cost_lines
+        from wizard.unit_view import unit_cost_words
 
-        lines = unit_cost_lines(self.line, answers, self.wizard.checked, PANE_WIDTH)
-        self.query_one("#unit", Static).update("\n".join(lines))
+        self.query_one("#unit", Static).update(unit_cost_words(self.line, answers, self.wizard.checked))
 
     def _show_sizing(self, answers: "Answers") -> None:
         """Show the sizing of these answers beside the questions and in one line; a narrow screen shows the line."""
@@ -292,7 +332,10 @@ class StepScreen(Page):
         super().action_review()
 
     def _place(self, key: str) -> Place:
-        return self.wizard.session.place(key, self.wizard.checked)
+        place = self.wizard.session.place(key, self.wizard.checked)
+        if self.wizard.session.short and not place.note:
+            return replace(place, note=SHORT_NOTES.get(key, ""))
+        return place
 
     def _lines(self) -> list[str]:
         if self.focused_key is not None:

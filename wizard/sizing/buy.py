@@ -40,7 +40,7 @@ class Candidate:
         """The nodes of eight GPUs that it takes: no stage is cut by the edge of a node."""
         if self.tensor_parallel is None or self.pipeline_parallel is None:
             return None
-        return -(-self.pipeline_parallel // (_NODE // self.tensor_parallel))
+        return _nodes(self.tensor_parallel, self.pipeline_parallel)
 
     @property
     def room_bytes(self) -> int | None:
@@ -66,6 +66,10 @@ class Candidate:
             "confidence": self.confidence,
             "source": "derived",
         }
+
+
+def _nodes(tensor: int, pipeline: int) -> int:
+    return -(-pipeline // (_NODE // tensor))
 
 
 def candidates(
@@ -114,7 +118,13 @@ def _least(
         return Candidate(gpu.name, None, None, None, None, shape.because, confidence)
     most = _NODE if gpu.nvlink else _PAIR
     sizes = working_tensor_parallel(shape, most)
-    layouts = sorted((tp * pp, pp, tp) for tp in sizes for pp in _STAGES if pp <= len(shape.layers))
+    layouts = sorted(
+        (tp * pp, pp, tp)
+        for tp in sizes
+        for pp in _STAGES
+        # Nodes of one replica carry the same number of ranks (vLLM 0.32.0 engine/arg_utils.py).
+        if pp <= len(shape.layers) and pp % _nodes(tp, pp) == 0
+    )
     reason = "no layout of up to 64 GPUs holds weights and cache"
     for count, pp, tp in layouts:
         asked = replace(

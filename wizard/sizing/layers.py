@@ -36,7 +36,7 @@ class State:
     heads: int
     head_elements: int
     conv_bytes: int
-    head_bytes: int
+    head_bytes: int | None  # None: not stated, and the planner's own
     checkpoints: int  # blocks held for a checkpoint inside a prompt, besides the two of prefix caching
 
 
@@ -203,7 +203,7 @@ def _gated_delta(configuration: ModelConfiguration) -> tuple[Layer, ...] | NotCo
         return NotCovered("the formula does not know the kinds of layers that this model mixes")
     key, value = configuration.needed("linear_key_head_dim"), configuration.needed("linear_value_head_dim")
     keys, values = configuration.needed("linear_num_key_heads"), configuration.needed("linear_num_value_heads")
-    conv, ssm = _state_dtypes(configuration, "mamba_ssm_dtype")
+    conv, ssm = _state_dtypes(configuration, "mamba_ssm_dtype", unstated=None)
     state = State(
         conv_channels=2 * key * keys + value * values,
         conv_length=configuration.needed("linear_conv_kernel_dim") - 1,
@@ -229,7 +229,7 @@ def _nemotron_h(configuration: ModelConfiguration) -> tuple[Layer, ...] | NotCov
         return NotCovered('the formula does not know the layers that "hybrid_override_pattern" names')
     heads, size = configuration.needed("mamba_num_heads"), configuration.needed("mamba_head_dim")
     groups, elements = configuration.needed("n_groups"), configuration.needed("ssm_state_size")
-    conv, ssm = _state_dtypes(configuration, "mamba_ssm_cache_dtype")
+    conv, ssm = _state_dtypes(configuration, "mamba_ssm_cache_dtype", unstated="float32")
     state = State(
         conv_channels=heads * size,
         conv_length=configuration.needed("conv_kernel") - 1,
@@ -246,10 +246,15 @@ def _nemotron_h(configuration: ModelConfiguration) -> tuple[Layer, ...] | NotCov
     return tuple(layers[sign] for sign in pattern)
 
 
-def _state_dtypes(configuration: ModelConfiguration, key: str) -> tuple[int, int]:
-    """Bytes of an element of the convolution (the model's type) and of the matrix (float32 unless stated)."""
+def _state_dtypes(configuration: ModelConfiguration, key: str, *, unstated: str | None) -> tuple[int, int | None]:
+    """Bytes of an element of the convolution (the model's type) and of the matrix (None: neither stated nor fixed).
+
+    vLLM 0.32.0 `model_executor/models/config.py` fixes float32 for some architectures where nothing is stated.
+    """
     own = DTYPE_BYTES[model_dtype(configuration)]
-    stated = configuration.text.get(key, "float32")
+    stated = configuration.text.get(key, unstated)
+    if stated is None:
+        return own, None
     return own, DTYPE_BYTES.get(stated, own) if isinstance(stated, str) else own
 
 

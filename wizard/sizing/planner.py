@@ -148,13 +148,17 @@ def _token_bytes(layer: Attention, inputs: PlannerInputs, dtype: str) -> int:
     return heads * (int((layer.key_dim + layer.value_dim) * element) + beside)
 
 
-def _state_bytes(layer: State, tensor_parallel: int) -> int:
-    repeated = layer.groups
+def _state_bytes(layer: State, inputs: PlannerInputs) -> int:
+    tensor_parallel, repeated = inputs.tensor_parallel, layer.groups
     if layer.groups and layer.groups % tensor_parallel:
         repeated = tensor_parallel  # vLLM repeats groups until every rank has one
     channels = (layer.conv_channels + repeated * layer.group_channels) // tensor_parallel
     matrix = layer.heads // tensor_parallel * layer.head_elements
-    return channels * layer.conv_length * layer.conv_bytes + matrix * layer.head_bytes
+    head_bytes = layer.head_bytes
+    if head_bytes is None:
+        # `platforms/cpu.py`: float32 for the kernels of a processor with AVX-512 BF16; without them as on CUDA.
+        head_bytes = DTYPE_BYTES["float32"] if inputs.planner == "cpu" else layer.conv_bytes
+    return channels * layer.conv_length * layer.conv_bytes + matrix * head_bytes
 
 
 def _resolved_block(shape: CacheShape, inputs: PlannerInputs) -> tuple[int, int | None]:
@@ -166,7 +170,7 @@ def _resolved_block(shape: CacheShape, inputs: PlannerInputs) -> tuple[int, int 
     attention = [layer for layer in shape.layers if isinstance(layer, Attention)]
     if inputs.planner == "cpu" and any(layer.kind == "mla" for layer in attention):
         block = 16  # the CPU build's MLA kernel takes no other
-    states = [_state_bytes(layer, inputs.tensor_parallel) for layer in shape.layers if isinstance(layer, State)]
+    states = [_state_bytes(layer, inputs) for layer in shape.layers if isinstance(layer, State)]
     if not states or not attention:
         return block, None
     kernel = KERNEL_BLOCK[inputs.planner]
@@ -179,7 +183,7 @@ def _resolved_block(shape: CacheShape, inputs: PlannerInputs) -> tuple[int, int 
 
 def _spec(layer: Layer, inputs: PlannerInputs, dtype: str, block: int, sliding: int, state_page: int | None) -> _Spec:
     if isinstance(layer, State):
-        page = state_page or _state_bytes(layer, inputs.tensor_parallel)
+        page = state_page or _state_bytes(layer, inputs)
         return _Spec("state", block, page, None, layer)
     assert layer is not None  # noqa: S101  # layers that keep nothing have no specification
     tokens = sliding if layer.kind == "sliding" else block

@@ -5,12 +5,12 @@ What nobody approved is no check: there is nothing that it could differ from.
 
 from collections.abc import Iterator
 
+from probes.cuda import branch_in
 from probes.machine import Gpu, Machine
 from probes.smoke.endpoint import Served
 from wizard.catalogue import engine_id
 from wizard.catalogue.vllm import release_of
 from wizard.document import formats
-from wizard.fit import branch_in
 from wizard.proof import asked_points, carried_model, gpus_in_all, is_own_state, qualifier, same_gpu, usable_gpus
 from wizard.selection import Selection
 from wizard.verify.check import DOCUMENT, ENDPOINT, LOG, MACHINE, METRICS, SMOKE, Check, Delivered, seen

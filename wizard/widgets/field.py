@@ -15,9 +15,6 @@ from wizard.session import Place
 from wizard.typed import NO, YES
 from wizard.widgets.frame import fitted
 
-#: A longer text is not drawn in a field of one line; it is kept, and shown as its length.
-LONGEST_DRAWN = 5_000
-
 
 class TextField(Input):
     """A field of one line. Pasted lines become one, so that nothing of a paste is lost."""
@@ -40,6 +37,10 @@ class TextField(Input):
             return
         await super()._on_key(event)
 
+    def on_mount(self) -> None:
+        """A text that is longer than the field shows its beginning."""
+        self.cursor_position = 0
+
     def _on_blur(self, event: events.Blur) -> None:
         super()._on_blur(event)
         self.cursor_position = 0  # a long text shows its beginning
@@ -55,6 +56,8 @@ class TextField(Input):
         text = printable(place.raw)
         if self.value == self.shown and self.value != text:
             self.value = text
+            if not self.has_focus:
+                self.cursor_position = 0
         self.shown = text
         self.placeholder = placeholder(place)
 
@@ -141,7 +144,7 @@ class QuestionRow(Vertical):
     DEFAULT_CSS = """
     QuestionRow { height: auto; }
     QuestionRow Horizontal { height: 1; }
-    QuestionRow .title { width: 28; }
+    QuestionRow .title { width: 28; padding-right: 1; text-wrap: nowrap; text-overflow: ellipsis; }
     QuestionRow .state { width: 15; text-align: right; color: $text-muted; }
     QuestionRow .unit { width: auto; padding: 0 1; color: $text-muted; }
     QuestionRow .note { height: auto; margin-left: 2; color: $text-muted; display: none; }
@@ -166,6 +169,7 @@ class QuestionRow(Vertical):
         self.place = place
         kind = place.question.kind
         self.field = ChoiceField(place) if kind in ("choice", "yes_no") else TextField(place)
+        self._title = Static(place.question.title, classes="title", markup=False)
         self._state = Static(_state(place), classes="state", markup=False)
         self._problem = Static(place.problem or "", classes="problem", markup=False)
         self._note = Static(printable(place.note), classes="note", markup=False)
@@ -174,7 +178,7 @@ class QuestionRow(Vertical):
     def compose(self) -> ComposeResult:
         """Lay the parts out in one line, the problem below."""
         with Horizontal():
-            yield Static(fitted(self.place.question.title, 27), classes="title", markup=False)
+            yield self._title
             yield self.field
             if self.place.question.unit:
                 yield Static(fitted(self.place.question.unit, 9), classes="unit", markup=False)
@@ -197,6 +201,10 @@ class QuestionRow(Vertical):
         if self._going_on:
             self._going_on = False
             self._go_on()
+
+    def widen(self, width: int) -> None:
+        """Give the title so many columns."""
+        self._title.styles.width = width
 
     def _mark(self) -> None:
         self.set_class(self.place.problem is not None, "-wrong")

@@ -169,6 +169,9 @@ def approvals_table(selection: Selection) -> Table:
         )
         for a in given
     ]
+    if not rows and selection.answers.governance.small_team:
+        covers = "engine, section 1; runtime, section 2; line E; line R: each for itself"
+        rows = [(NOT_GIVEN, NOT_GIVEN, covers, "", "", "none proposed")]
     if not rows:
         lines = selection.answers.budget
         rows = [

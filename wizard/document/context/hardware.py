@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from probes.cuda import branch_in
 from probes.machine import Gpu, Machine
 from probes.nodes import DIFFERENCES, named
 from probes.reading import Reading
@@ -11,7 +12,7 @@ from wizard.catalogue.loader import gpus_named
 from wizard.document import formats
 from wizard.document.context.common import Context, machine_kind, said, source, sources
 from wizard.document.markdown import NOT_GIVEN, Table
-from wizard.fit import branch_in, fit_rows
+from wizard.fit import fit_rows
 from wizard.machine import confidence_of
 from wizard.proof import gpus_in_all, same_gpu, usable_gpus
 from wizard.selection import Selection
@@ -156,14 +157,20 @@ def _kinds(machine: Machine | None) -> Table | None:
     rows = []
     for number, kind in enumerate(machine.kinds):
         names = [node.name for node in machine.nodes if node.kind == number]
-        rows.append((named(names), formats.number(len(names)), *(of(kind) for _, of in DIFFERENCES)))
-    columns = ("Nodes", "Count", *(_heading_of(what) for what, _ in DIFFERENCES))
+        said_of = {what: of(kind) for what, of in DIFFERENCES}
+        rows.append(
+            (
+                f"{named(names)} ({formats.number(len(names))})",
+                f"{said_of['the GPU model']}, {said_of['the GPU memory']}",
+                said_of["the GPU driver"],
+                said_of["the vLLM version"],
+                f"{said_of['the network interfaces']}; MTU {said_of['the MTU']}",
+                f"{said_of['the shared memory']} of /dev/shm; NVLink fabric {said_of['the NVLink fabric']}",
+                "probe",
+            )
+        )
+    columns = ("Nodes (how many)", "GPUs of each", "Driver", "vLLM", "Network", "Shared memory and fabric", "Source")
     return Table(columns, tuple(rows))
-
-
-def _heading_of(what: str) -> str:
-    words = what.removeprefix("the ")
-    return words[:1].upper() + words[1:]
 
 
 def _all_gpus(machine: Machine | None) -> int | None:
@@ -247,7 +254,8 @@ def _more(found: int | None, proposed: int | None) -> str:
         return NOT_GIVEN
     if proposed == found:
         return "none"
-    return f"{proposed - found} more proposed" if proposed > found else f"{found - proposed} fewer proposed"
+    more = "more" if proposed > found else "fewer"
+    return f"{formats.number(abs(proposed - found))} {more} proposed"
 
 
 def _driver_difference(selection: Selection) -> str:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from probes.smoke.result import Latency, Point, SmokeResult
 from probes.smoke.statistics import error_rate_bound, two_sided_requests
 from wizard.document import claims, formats
+from wizard.document.context.measured_gpus import gpu_rows
 from wizard.document.markdown import NOT_GIVEN, Table
 from wizard.proof import qualifier
 from wizard.selection import Selection
@@ -56,9 +57,9 @@ def conditions(smoke: SmokeResult, found: tuple[Run, ...]) -> Table:
     for run in found:
         if run.point.kind != "search":
             rows += _point_conditions(run)
-    energy = smoke.telemetry.joule_per_output_token
-    if energy is not None:
-        rows.append(("Energy per output token", f"{formats.number(energy, 2)} J", all_runs))
+    rows += gpu_rows(smoke, all_runs)
+    if smoke.telemetry.waiting_peak is not None:
+        rows.append(("Requests waiting at most", formats.number(smoke.telemetry.waiting_peak), all_runs))
     if smoke.telemetry.kv_usage_peak is not None:
         rows.append(("KV cache in use at most", formats.share(smoke.telemetry.kv_usage_peak), all_runs))
     if smoke.telemetry.preemptions is not None:
