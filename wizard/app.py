@@ -381,6 +381,13 @@ class WizardApp(Working):
 
         show_keys(self)
 
+    def what_if(self) -> None:
+        """Hold the answers against others, beside each other."""
+        from wizard.screens.what_if import WhatIfScreen
+
+        if self._session is not None and not isinstance(self.screen, WhatIfScreen):
+            self.push_screen(WhatIfScreen())
+
     def explain(self, lines: list[str]) -> None:
         """Show some lines in a window."""
         from wizard.screens.modals import WhyScreen
