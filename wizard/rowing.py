@@ -13,6 +13,7 @@ from wizard.steps import CRITERIA, ITEMS, OPTIONS, STRATEGIES, about_list, row_o
 
 if TYPE_CHECKING:
     from wizard.app import WizardApp
+    from wizard.selection import Selection
 
 _DECISIONS = {"a": "adopt", "d": "defer", "x": "reject"}
 
@@ -39,7 +40,7 @@ def _without_price(app: "WizardApp", at: str, what: str) -> None:
     elif what in STATES:
         app.answer(f"{at}.state", STATES[what])
         rows_key, index = row_of(at) or ("", 0)
-        app.push_screen(row_screen(app, rows_key, index, more=False, first=f"{at}.reason"))
+        app.push_screen(row_screen(app.checked, rows_key, index, more=False, first=f"{at}.reason"))
 
 
 def lines_about(app: "WizardApp", rows_key: str, index: int | None) -> list[str]:
@@ -185,12 +186,14 @@ def _edit(app: "WizardApp", rows_key: str, index: int) -> None:
 
 
 def _push_row(app: "WizardApp", rows_key: str, index: int | str, first: str | None = None) -> None:
-    app.push_screen(row_screen(app, rows_key, index, more=False, first=first))
+    app.push_screen(row_screen(app.checked, rows_key, index, more=False, first=first))
 
 
-def row_screen(app: "WizardApp", rows_key: str, index: int | str, *, more: bool, first: str | None) -> StepScreen:
+def row_screen(
+    checked: "Selection | None", rows_key: str, index: int | str, *, more: bool, first: str | None
+) -> StepScreen:
     """The screen of one row; gates and criteria of an option are asked one by one."""
-    names = names_of_option(index, app.checked) if rows_key == OPTIONS and isinstance(index, int) else {}
+    names = names_of_option(index, checked) if rows_key == OPTIONS and isinstance(index, int) else {}
     step = row_step(rows_key, index, names)
     return StepScreen(step, step.name, more=more, first=first, is_row=True)
 

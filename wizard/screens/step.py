@@ -12,10 +12,10 @@ from textual.widgets import Static
 
 from wizard.budget_list import item_lines, subtotal_lines
 from wizard.messages import Answered
+from wizard.place import Place
 from wizard.printable import printable
 from wizard.ranges import RANGES
 from wizard.screens.page import Page
-from wizard.session import Place
 from wizard.steps import ITEMS, OPTIONS, SHORT_NOTES, STRATEGIES, Step, beside, step_of
 from wizard.views import findings_words
 from wizard.widgets.field import ChoiceField, QuestionRow, TextField

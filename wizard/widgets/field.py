@@ -10,8 +10,8 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from wizard.messages import Answered
+from wizard.place import Place
 from wizard.printable import printable
-from wizard.session import Place
 from wizard.typed import NO, YES
 from wizard.widgets.frame import fitted
 
