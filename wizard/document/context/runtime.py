@@ -3,6 +3,7 @@
 from wizard.document import formats
 from wizard.document.context import strategies
 from wizard.document.context.common import Context, Row, answer, facts, ids, row, said, source, sources
+from wizard.document.context.expiry import runtime_triggers
 from wizard.document.context.measurement import capacity_run, not_usable
 from wizard.document.markdown import NOT_GIVEN, Table
 from wizard.proof import probed_machine
@@ -30,6 +31,7 @@ def runtime(selection: Selection) -> Context:
         "concurrency": answer(selection, "runtime.workload.concurrency"),
         "defaults": _defaults(selection),
         "defaults_of": f"vLLM {_SECURITY_READ_AT}",
+        "triggers": runtime_triggers(selection),
         "e_items": ids(selection.engine_line, ("E3", "E4")),
         "r_items": ids(selection.runtime_line, _QUOTED_ANEW),
         "r_exit": ids(selection.runtime_line, ("R12",)),
