@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +132,7 @@ class _Smoke:
             said = f"port {self.plan.port} was taken since the plan was made"
             raise ServerFailed(Explanation("port_in_use", said, "run it again; another free port is picked", None))
         self.state.server = server
-        self.client = server.client
+        self.client = replace(server.client, stopper=self.stopper, until=self.deadline)
         server.start()
         server.wait_ready(self.stopper, self.deadline, self.on_line, self.on_start_phase, self.on_stall)
         self.phase("start", f"ready after {server.ready_s:.0f} s")
