@@ -76,10 +76,10 @@ def plan_for(url: str, folder: Path, time_limit_s: float = 300) -> SmokePlan:
 def test_a_signal_ends_the_run_at_once(dripping: str, tmp_path: Path, number: signal.Signals) -> None:
     plan = plan_for(dripping, tmp_path)
     begin = time.monotonic()
-    timer = threading.Timer(0.2, os.kill, (os.getpid(), number))
-    with stop_on_signals() as stopper, pytest.raises(Stopped) as caught:
-        timer.start()
-        run_smoke(plan.request, Silent(), plan=plan, stopper=stopper)
+    with stop_on_signals() as stopper:
+        threading.Timer(0.2, os.kill, (os.getpid(), number)).start()
+        with pytest.raises(Stopped) as caught:
+            run_smoke(plan.request, Silent(), plan=plan, stopper=stopper)
     assert (caught.value.signal_number, time.monotonic() - begin < AT_ONCE_S) == (number, True)
     assert not (tmp_path / "out").exists()
 
