@@ -155,7 +155,9 @@ def test_a_line_without_items_asks_for_nothing_known() -> None:
     assert lookup(render(almost_empty()), "Decision in brief", "E", "One-time") == "not given"
 
 
-@pytest.mark.parametrize(("currency", "amount"), [("JPY", "JPY 1,009"), ("KWD", "KWD 1,009.010")])
+@pytest.mark.parametrize(
+    ("currency", "amount"), [("JPY", "JPY 1,009"), ("USD", "USD 1,009.01"), ("KWD", "KWD 1,009.010")]
+)
 def test_amounts_have_the_minor_unit_of_their_currency(currency: str, amount: str) -> None:
     row = {"id": "E3", "quantity": 1, "unit": "Items", "unit_price": "1009.01", "frequency": "one-time"}
     text = render(select({"project": {"title": "x"}, "budget": {"engine": {"currency": currency, "items": [row]}}}))
@@ -208,6 +210,19 @@ def test_an_endpoint_is_an_answer_that_the_run_did_not_verify() -> None:
     run = smoke().model_copy(update={"mode": "endpoint"})
     text = render(select(example(), on=machine(), run=run))
     assert "answer, not verified by this run" in " ".join(part(text, "2.5 Measurement").prose)
+
+
+def test_an_endpoint_of_unknown_hardware_leaves_no_hardware_measured_or_probed() -> None:
+    run = smoke()
+    silent = run.telemetry.model_copy(update={"gpu": (), "energy_j": None, "joule_per_output_token": None})
+    behind = run.model_copy(update={"mode": "endpoint", "telemetry": silent})
+    text = render(select(example(), run=behind))
+    conditions = next(t for t in part(text, "2.5 Measurement").tables if t.columns[0] == "Condition")
+    proposed = lookup(text, "2.2 Hardware found and hardware proposed", "GPU", "Proposed")
+    found = lookup(text, "2.2 Hardware found and hardware proposed", "GPU", "Found")
+    hardware = [row for row in conditions.rows if row[0].startswith("GPU")]
+    assert (proposed, found.startswith("not given")) == (GPU, True)
+    assert hardware == [("GPUs of the endpoint", "not visible", "missing")]
 
 
 def test_too_few_requests_claim_no_p95() -> None:

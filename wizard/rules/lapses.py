@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from probes.cuda import branch_in
 from probes.smoke.result import Point, SmokeResult
 from wizard.launch import Launch
-from wizard.proof import asked_points, carried_model, probed_machine, qualifier, ran_other_model
+from wizard.proof import asked_points, carried_model, hardware_verified, probed_machine, qualifier, ran_other_model
 from wizard.rules.rule import counted, number
 from wizard.selection import Selection
 
@@ -102,7 +102,7 @@ def _driver(selection: Selection) -> Iterator[Lapse]:
     """The driver branch of the machine that was measured, where it is the proposed hardware and can be seen."""
     # NVIDIA: a branch brings its own compiler and kernels; figures of one are not those of another.
     smoke, machine = selection.smoke, probed_machine(selection)
-    if smoke is None or machine is None or smoke.mode == "endpoint" or qualifier(selection) is not None:
+    if smoke is None or machine is None or not hardware_verified(selection) or qualifier(selection) is not None:
         return
     text = selection.answers.runtime.hardware.driver
     measured, proposed = branch_in(machine.driver.version.value), branch_in(text)

@@ -9,7 +9,7 @@ from wizard.document import formats
 from wizard.document.context.common import answer, said, sources
 from wizard.document.context.measurement import capacity_run
 from wizard.document.markdown import NOT_GIVEN, Table
-from wizard.proof import carried_model, limit_of, probed_machine
+from wizard.proof import carried_model, hardware_verified, limit_of, probed_machine
 from wizard.rules.hardware import weight_format
 from wizard.rules.lapses import STALE_DAYS, Trigger, day_of, lapses, run_revision
 from wizard.selection import Selection
@@ -150,7 +150,8 @@ def _today(selection: Selection, trigger: Trigger, *, comparable: bool = True) -
     limit = limit_of(selection)
     if limit is not None:
         return f"not shown by the run: {limit}"
-    if smoke.mode == "endpoint" and trigger in _BEHIND:
+    seen = trigger == "driver" and hardware_verified(selection)
+    if smoke.mode == "endpoint" and trigger in _BEHIND and not seen:
         return "not visible behind the endpoint"
     return "the same as in the run" if comparable else "cannot be compared with the run"
 
