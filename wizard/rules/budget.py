@@ -124,7 +124,7 @@ def bundled_item_is_in_a_priced_one(selection: Selection) -> list[Finding]:
 
 
 def prices_say_what_they_are(selection: Selection) -> list[Finding]:
-    """B7: a price has a currency, a unit, a basis and a date, and is not out of date."""
+    """B7: a price has a currency, a quantity, a unit, a frequency, a basis and a date, and is not out of date."""
     # FOCUS: a unit price has a pricing unit and a currency; GAO cost guide: well documented, traceable to
     # its source.
     found = []
@@ -147,7 +147,9 @@ def _price(key: str, item: Item, today: datetime.date) -> list[Finding]:
     missing = [
         (field, word)
         for field, word in (
+            ("quantity", "quantity"),
             ("unit", "unit"),
+            ("frequency", "frequency"),
             ("basis", "price basis"),
             ("observed_on", "date of observation"),
         )
@@ -157,6 +159,11 @@ def _price(key: str, item: Item, today: datetime.date) -> list[Finding]:
         message = f"The price of {name} has no {listed([word for _, word in missing])}."
         remedy = "Complete the price, or mark the item as not given."
         return [finding("B7", "block", message, f"{key}.{missing[0][0]}", remedy)]
+    if item.observed_on is not None and item.observed_on > today:
+        message = (
+            f"The price of {name} is said to have been observed on {item.observed_on.isoformat()}, which is to come."
+        )
+        return [finding("B7", "warn", message, f"{key}.observed_on", "Give the day on which somebody saw the price.")]
     if item.valid_until is not None and item.valid_until < today:
         message = f"The price of {name} was valid until {item.valid_until.isoformat()}."
         return [finding("B7", "warn", message, f"{key}.valid_until", "Ask for the price again.")]
@@ -244,10 +251,10 @@ RULES = (
     ),
     Rule(
         "B7",
-        "A price has currency, unit, basis and date, and is not out of date",
+        "A price has currency, quantity, unit, frequency, basis and date, and is not out of date",
         ("block", "warn"),
         "FOCUS 1.2, pricing columns; GAO-20-195G, well documented",
         prices_say_what_they_are,
-        "Complete the price with currency, unit, basis and date, or ask for it again.",
+        "Complete the price with currency, quantity, unit, frequency, basis and date, or ask for it again.",
     ),
 )
