@@ -300,6 +300,33 @@ def test_every_row_of_the_table_has_a_message() -> None:
     assert len(MESSAGES) == len(TABLE)
 
 
+#: Further texts of the same causes: other files, tools and releases say it in other words.
+OTHER_WORDS = [
+    ("libcudart.so.12: cannot open shared object file", "mixed_builds"),
+    ("ImportError: /x/vllm/_C.abi3.so: undefined symbol: _ZN3c10", "mixed_builds"),
+    ("RuntimeError: Ninja build failed", "no_compiler"),
+    ("nvcc fatal   : Unsupported gpu architecture", "no_compiler"),
+    ("fatal error: curand_kernel.h: No such file", "no_compiler"),
+    ("RuntimeError: Failed to find C compiler", "no_compiler"),
+    ("fatal error: Python.h: No such file or directory", "no_compiler"),
+    ("RuntimeError: the provided PTX was compiled with an unsupported toolchain", "driver"),
+    ("ImportError: libcuda.so.1: cannot open shared object file", "no_gpu"),
+    ("ValueError: Model X was supported in vLLM until v0.9", "unknown_architecture"),
+    ("ValueError: X is not supported in-tree anymore", "unknown_architecture"),
+    ("RuntimeError: Cannot find any model weights with `/m`", "missing_model"),
+    ("HFValidationError: Repo id must be in the form 'repo_name'", "missing_model"),
+    ("ValueError: Quantization scheme is not supported for the current GPU", "gpu_unsupported"),
+    ("ValueError: No valid attention backend found for cuda", "gpu_unsupported"),
+    ("ValueError: The input size 100 is not divisible by group_size 128", "quantization_blocks"),
+    ("ValueError: Please pass the argument `trust_remote_code=True`", "remote_code"),
+]
+
+
+@pytest.mark.parametrize(("line", "kind"), OTHER_WORDS)
+def test_the_same_cause_in_other_words_is_found(line: str, kind: str) -> None:
+    assert explain_log([WORKER + line, *WRAPPED], 1).kind == kind
+
+
 @pytest.mark.parametrize("row", STALLS)
 def test_what_a_silent_log_hangs_on_is_told(row: Advice) -> None:
     line = row.pattern.pattern + "2.27.3"
