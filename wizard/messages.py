@@ -67,3 +67,5 @@ class SmokeEnded(Message):
 
     result: "SmokeResult | None"
     problem: str = ""
+    folder: str = ""
+    """Where the result lies."""
