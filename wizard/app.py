@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import functools
 import signal
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from textual.binding import Binding
 
-from wizard.app_work import Working
+from wizard.app_ways import Ways
 from wizard.errors import SelwizError
 from wizard.exit_codes import ExitCode
 from wizard.screens.start import StartScreen
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
     from wizard.session import Session
     from wizard.session_store import Saved
-    from wizard.steps import Step
     from wizard.strategy_list import StrategyList
 
 
@@ -33,7 +31,7 @@ def _places() -> "type[Provider]":
     return Places
 
 
-class WizardApp(Working):
+class WizardApp(Ways):
     """Holds the session and moves between screens. `return_code` is the exit code of the contract."""
 
     CSS_PATH = "app.tcss"
@@ -48,25 +46,12 @@ class WizardApp(Working):
         self, *, answers: list[Path] | None = None, vllm: Path | None = None, way: str = "", short: bool = False
     ) -> None:
         super().__init__(vllm)
-        self._session: Session | None = None
         self._answers, self._way, self._short = answers or [], way, short
-        self.step_number = 0
-        self.more: set[str] = set()
         self.written: Path | None = None
         self.save_problem = ""
         self._ending = False
-        #: How many steps were shown so far: what later ones ask has not been asked yet.
-        self.reached = 0
-        self._return: Callable[[], None] = self.show_step
 
     # ---------------------------------------------------------------- state that screens show
-
-    @property
-    def session(self) -> "Session":
-        """The session; screens that need one are only opened when there is one."""
-        if self._session is None:
-            raise RuntimeError("no session is open")
-        return self._session
 
     @property
     def has_session(self) -> bool:
@@ -77,13 +62,6 @@ class WizardApp(Working):
     def in_session(self) -> bool:
         """Whether a selection is being made, empty as it may be."""
         return self._session is not None
-
-    @property
-    def steps(self) -> tuple["Step", ...]:
-        """The steps of this session."""
-        from wizard.steps import steps
-
-        return steps(short=self.session.short)
 
     @property
     def project_title(self) -> str:
@@ -115,10 +93,10 @@ class WizardApp(Working):
         for number in (signal.SIGTERM, signal.SIGHUP):
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(number, self.leave, 128 + number)
-        if look() != self.theme:
+        if (theme := look()) != self.theme:
             from wizard.screens.palette import wear
 
-            wear(self, look())
+            wear(self, theme)
         if self._way == "new" and not self._answers:
             self._start_new(short=self._short)
         else:
@@ -157,7 +135,9 @@ class WizardApp(Working):
             f"{self.written} is written." if self.written else f"Nothing was written {since}; the session is kept."
         )
         running = " The smoke is stopped and its GPUs are freed." if self.smoke.active else ""
-        screen = ChoiceScreen("Leave selwiz?", ["Stay", "Leave"], text=f"{written}{running}")
+        screen = ChoiceScreen(
+            "Leave selwiz?", ["Stay", "Leave"], text=f"{written}{running}", first=1 if self.written else 0
+        )
         screen.id = "quit"
 
         def answered(choice: int | None) -> None:
@@ -257,134 +237,6 @@ class WizardApp(Working):
 
         self.push_screen(MachineScreen())
 
-    # ---------------------------------------------------------------- ways between
-
-    def show_step(self, first: str | None = None) -> None:
-        """Show the present step, made fresh from the session."""
-        from wizard.screens.step import StepScreen
-
-        step = self.steps[self.step_number]
-        self.reached = max(self.reached, self.step_number)
-        self.session.step = step.name
-        where = f"[{self.step_number + 1}/{len(self.steps)}] {step.name[:1].upper()}{step.name[1:]}"
-        self.replace(StepScreen(step, where, more=step.name in self.more, first=first))
-
-    def replace(self, screen: object) -> None:
-        """Show a screen in the place of the one that is in front."""
-        # The start screen stays at the bottom of the stack, where there is one: leaving the first step goes back to it.
-        steps_at = 1 + any(isinstance(below, StartScreen) for below in self.screen_stack[1:2])
-        while len(self.screen_stack) > steps_at + 1:
-            self.pop_screen()
-        if len(self.screen_stack) == steps_at:
-            self.push_screen(screen)  # type: ignore[call-overload]
-        else:
-            self.switch_screen(screen)  # type: ignore[arg-type]
-
-    def forward(self) -> None:
-        """The next step; after the last one the smoke, then the review, then writing."""
-        from wizard.screens.smoke import SmokeScreen
-        from wizard.screens.step import StepScreen
-
-        screen = self.screen
-        if isinstance(screen, StepScreen) and screen.is_row:
-            self.back()
-        elif isinstance(screen, StepScreen) and self.step_number + 1 < len(self.steps):
-            self.step_number += 1
-            self.show_step()
-        elif isinstance(screen, StepScreen):
-            self.replace(SmokeScreen())
-        elif isinstance(screen, SmokeScreen):
-            self.review()
-        else:
-            self.write()
-
-    def back(self) -> None:
-        """The screen before; nothing is lost."""
-        from wizard.screens.review import ReviewScreen
-        from wizard.screens.smoke import SmokeScreen
-        from wizard.screens.step import StepScreen
-
-        screen = self.screen
-        if isinstance(screen, StepScreen) and not screen.is_row and self.step_number > 0:
-            self.step_number -= 1
-            self.show_step()
-        elif isinstance(screen, ReviewScreen):
-            self._return()
-        elif isinstance(screen, SmokeScreen):
-            self.show_step()
-        elif len(self.screen_stack) > 2:
-            if isinstance(screen, StepScreen) and screen.is_row:
-                self.session.drop_empty_rows()
-            self.pop_screen()
-            if isinstance(self.screen, StartScreen):
-                self.switch_screen(StartScreen())
-        else:
-            self.switch_screen(StartScreen())
-
-    def review(self) -> None:
-        """The review, from any screen."""
-        from wizard.screens.review import ReviewScreen
-
-        if self._session is not None and not isinstance(self.screen, ReviewScreen):
-            self._return = self._here()
-            self.reached = len(self.steps)  # from here on all of it is known
-            self.session.drop_empty_rows()
-            self.replace(ReviewScreen())
-
-    def _here(self) -> "Callable[[], None]":
-        """The way back to the place that is shown."""
-        from wizard.screens.smoke import SmokeScreen
-        from wizard.screens.step import StepScreen
-
-        screen = self.screen
-        if isinstance(screen, StepScreen):
-            key = screen.focused_key or (screen.step.basic[0] if screen.is_row else "")
-            return functools.partial(self.go_to, key) if key else self.show_step
-        return lambda: self.replace(SmokeScreen())
-
-    def go_to(self, key: str) -> None:
-        """The question behind a key: its step, its row if it has one, and the focus on its field."""
-        from wizard.questions import question_of
-        from wizard.rowing import row_screen
-        from wizard.steps import row_of, step_of
-
-        number = step_of(key, short=self.session.short)
-        if number is None and self.session.short:
-            # The short way does not ask this; from here on the person goes the full way.
-            self.session.short = False
-            number = step_of(key, short=False)
-        self.step_number = number or 0
-        step = self.steps[self.step_number]
-        self.show_step(first=key)
-        row = row_of(key)
-        if row is not None and question_of(key) is not None and key not in step.basic:
-            self.push_screen(row_screen(self, *row, more=False, first=key))
-
-    def mend(self, key: str) -> None:
-        """Go to what a finding is about, or offer to mend it here where one key press does."""
-        from wizard.rowing import offer_chosen
-
-        if not offer_chosen(self, key):
-            self.go_to(key)
-
-    def action_command_palette(self) -> None:
-        """Ask where to go."""
-        from wizard.screens.palette import open_palette
-
-        open_palette(self)
-
-    def action_keys(self) -> None:
-        """Show what each key does."""
-        from wizard.screens.palette import show_keys
-
-        show_keys(self)
-
-    def explain(self, lines: list[str]) -> None:
-        """Show some lines in a window."""
-        from wizard.screens.modals import WhyScreen
-
-        self.push_screen(WhyScreen(lines))
-
     # ---------------------------------------------------------------- answers
 
     def answer(self, key: str, raw: str) -> None:
@@ -398,20 +250,12 @@ class WizardApp(Working):
         self.check_soon()
         self.refresh_page()
 
-    def toggle_more(self) -> None:
-        """Show or hide the questions that refine."""
-        from wizard.screens.step import StepScreen
+    def mend(self, key: str) -> None:
+        """Go to what a finding is about, or offer to mend it here where one key press does."""
+        from wizard.rowing import offer_chosen
 
-        screen = self.screen
-        if not isinstance(screen, StepScreen):
-            return
-        if screen.is_row:
-            first = screen.focused_key or (screen.step.advanced[0] if not screen.more else None)
-            self.switch_screen(StepScreen(screen.step, screen.WHERE, more=not screen.more, first=first, is_row=True))
-        else:
-            self.more ^= {screen.step.name}
-            opened = screen.step.name in self.more and screen.step.advanced
-            self.show_step(first=screen.focused_key or (screen.step.advanced[0] if opened else None))
+        if not offer_chosen(self, key):
+            self.go_to(key)
 
     def ask_unknown(self, key: str) -> None:
         """Offer the ways out of a question."""
@@ -436,6 +280,20 @@ class WizardApp(Working):
         from wizard.rowing import review_entry
 
         return review_entry(self, index)
+
+    # ---------------------------------------------------------------- windows
+
+    def action_command_palette(self) -> None:
+        """Ask where to go."""
+        from wizard.screens.palette import open_palette
+
+        open_palette(self)
+
+    def action_keys(self) -> None:
+        """Show what each key does."""
+        from wizard.screens.palette import show_keys
+
+        show_keys(self)
 
     # ---------------------------------------------------------------- writing
 

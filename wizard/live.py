@@ -1,6 +1,7 @@
 """The sizing that stands beside the questions, of the answers as they would be with what is being typed."""
 
 import copy
+from collections.abc import Mapping
 
 from probes.errors import ProbeError
 from probes.machine import Machine
@@ -22,22 +23,34 @@ from wizard.typed import UnusableError, parse
 
 def answers_with(session: Session, key: str, raw: str) -> Answers:
     """The answers in force if `raw` were taken as the answer of `key`; those in force where it cannot be used."""
-    question = question_of(key)
-    if question is None:
-        return session.in_force
-    try:
-        value = parse(question, raw)
-    except UnusableError:
-        return session.in_force
-    new = copy.deepcopy(session.tree)
-    if value is None:
-        tree.drop(new, key)
-    else:
-        tree.put(new, key, value)
-    if problems_of(new):
-        return session.in_force
-    answers, _ = fill(validate(Merged(tree=new, origins={})), {}, session.machine)
-    return answers
+    return supposed(session, {key: raw})[0]
+
+
+def supposed(session: Session, texts: Mapping[str, str]) -> tuple[Answers, dict[str, str]]:
+    """The answers in force if these texts were taken, and why some cannot be; the session stays as it is."""
+    new, problems = copy.deepcopy(session.tree), {}
+    for key, raw in texts.items():
+        question = question_of(key)
+        if question is None:
+            problems[key] = "is not a question"
+            continue
+        tried = copy.deepcopy(new)
+        try:
+            value = parse(question, raw)
+        except UnusableError as error:
+            problems[key] = str(error)
+            continue
+        if value is None:
+            tree.drop(tried, key)
+        else:
+            tree.put(tried, key, value)
+        if found := problems_of(tried):
+            problems[key] = found[0].message
+        else:
+            new = tried
+    if len(problems) == len(texts):
+        return session.in_force, problems
+    return fill(validate(Merged(tree=new, origins={})), {}, session.machine)[0], problems
 
 
 def live_sizing(answers: Answers, machine: Machine | None) -> ProposedSizing | None:

@@ -15,6 +15,8 @@ from wizard.catalogue import gpus_named
 from wizard.selection import Selection
 
 Qualifier = Literal["pipeline only", "other hardware"]
+#: What keeps a run from refuting the selection: a qualifier, or that it was of another model.
+Limit = Literal["pipeline only", "other hardware", "other model"]
 
 
 def same_name(a: str, b: str) -> bool:
@@ -73,6 +75,11 @@ def qualifier(selection: Selection) -> Qualifier | None:
     if smoke.mode == "endpoint" or _ran_on_proposed(selection, smoke):
         return None
     return "other hardware"
+
+
+def limit_of(selection: Selection) -> Limit | None:
+    """Say why the run can refute nothing of the selection; None where it can."""
+    return qualifier(selection) or ("other model" if ran_other_model(selection) else None)
 
 
 def _ran_on_proposed(selection: Selection, smoke: SmokeResult) -> bool:

@@ -3,15 +3,17 @@
 from typing import TYPE_CHECKING
 
 from wizard.budget.items import CATALOGUE
+from wizard.budget_list import STATES
 from wizard.option_list import about_criteria, about_option, choices, names_of_option
 from wizard.printable import printable
 from wizard.questions import question_of
-from wizard.screens.modals import ChoiceScreen
+from wizard.screens.modals import ChoiceScreen, PathScreen
 from wizard.screens.step import StepScreen
-from wizard.steps import CRITERIA, ITEMS, OPTIONS, STRATEGIES, about_list, row_step, summary
+from wizard.steps import CRITERIA, ITEMS, OPTIONS, STRATEGIES, about_list, row_of, row_step, summary
 
 if TYPE_CHECKING:
     from wizard.app import WizardApp
+    from wizard.selection import Selection
 
 _DECISIONS = {"a": "adopt", "d": "defer", "x": "reject"}
 
@@ -27,6 +29,18 @@ def act_on_row(app: "WizardApp", rows_key: str, what: str, index: int | None) ->
         _edit(app, rows_key, index)
     elif index is not None and what in ("delete", "x"):
         _remove(app, rows_key, index)
+    elif index is not None and rows_key in ITEMS:
+        _without_price(app, f"{rows_key}[{index}]", what)
+
+
+def _without_price(app: "WizardApp", at: str, what: str) -> None:
+    """The three ways out of a price that one does not know."""
+    if what == "k":
+        app.ask_unknown(f"{at}.unit_price")
+    elif what in STATES:
+        app.answer(f"{at}.state", STATES[what])
+        rows_key, index = row_of(at) or ("", 0)
+        app.push_screen(row_screen(app.checked, rows_key, index, more=False, first=f"{at}.reason"))
 
 
 def lines_about(app: "WizardApp", rows_key: str, index: int | None) -> list[str]:
@@ -71,10 +85,23 @@ def review_entry(app: "WizardApp", index: int | None) -> list[str]:
     return ["Nothing is wrong and nothing is open."]
 
 
+def _find(app: "WizardApp") -> None:
+    def named(text: str | None) -> None:
+        app.strategy_list.search = text or ""
+        app.refresh_page()
+
+    hint = "part of a name, a question or a group, such as memory"
+    app.push_screen(PathScreen("Find a strategy among all of them", hint, app.strategy_list.search), named)
+
+
 def _decide(app: "WizardApp", what: str, index: int | None) -> None:
     shown = app.strategy_list
+    if what == "find":
+        _find(app)
+        return
     if what == "m" or (what == "enter" and index is not None and index >= len(shown.ids)):
-        shown.everything = not shown.everything
+        shown.everything = not shown.everything and not shown.search
+        shown.search = ""
         app.refresh_page()
     if what == "m" or index is None or index >= len(shown.ids):
         return
@@ -159,12 +186,14 @@ def _edit(app: "WizardApp", rows_key: str, index: int) -> None:
 
 
 def _push_row(app: "WizardApp", rows_key: str, index: int | str, first: str | None = None) -> None:
-    app.push_screen(row_screen(app, rows_key, index, more=False, first=first))
+    app.push_screen(row_screen(app.checked, rows_key, index, more=False, first=first))
 
 
-def row_screen(app: "WizardApp", rows_key: str, index: int | str, *, more: bool, first: str | None) -> StepScreen:
+def row_screen(
+    checked: "Selection | None", rows_key: str, index: int | str, *, more: bool, first: str | None
+) -> StepScreen:
     """The screen of one row; gates and criteria of an option are asked one by one."""
-    names = names_of_option(index, app.checked) if rows_key == OPTIONS and isinstance(index, int) else {}
+    names = names_of_option(index, checked) if rows_key == OPTIONS and isinstance(index, int) else {}
     step = row_step(rows_key, index, names)
     return StepScreen(step, step.name, more=more, first=first, is_row=True)
 

@@ -10,17 +10,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wizard import session_store, tree
+from wizard import session_json, session_store, tree
 from wizard.answers import Answers
-from wizard.answers_file import SECRET_FLAGS, Layer, Tree, overlay, parse_layer, problems_of, row_identity, validate
+from wizard.answers_file import Layer, Tree, overlay, parse_layer, problems_of, row_identity, validate
 from wizard.answers_file import Merged as MergedAnswers
 from wizard.answers_writer import render_answers
 from wizard.defaults import answer_at, fill
+from wizard.place import Place, Rejected
 from wizard.provenance import Origin
 from wizard.questions import Question, question_of
 from wizard.ranges import RANGES
 from wizard.replies import ASKED, as_replied
-from wizard.session_json import decoded, encoded
 from wizard.typed import UnusableError, parse, shown, understood
 
 if TYPE_CHECKING:
@@ -31,31 +31,6 @@ if TYPE_CHECKING:
 LAYER_NAME = "answers.toml"
 SMALL_TEAM = "governance.small_team"
 ONE_OWNER = Origin(layer="session", detail="one owner of both decisions, said in the short way")
-
-
-@dataclass(frozen=True)
-class Rejected:
-    """Text that cannot be used, as it was typed, and why."""
-
-    raw: str
-    message: str
-
-
-@dataclass(frozen=True)
-class Place:
-    """What one question shows: the text, the value that holds without one, the state in words, and what is wrong.
-
-    `note` says what was made of a text that was not taken as it stood.
-    """
-
-    key: str
-    question: Question
-    raw: str
-    fallback: str
-    state: str
-    source: str
-    problem: str | None
-    note: str = ""
 
 
 @dataclass
@@ -298,23 +273,7 @@ class Session:
     def save(self) -> None:
         """Write the session's file; raises `CannotWriteError`. Text that holds a secret is not written."""
         self.saved_at = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
-        kept = {key: value for key, value in self.rejected.items() if not _secret(value.raw)}
-        session_store.save(
-            self.path,
-            {
-                "saved_at": self.saved_at,
-                "about": {"title": self.title, "answered": self.answered},
-                "step": self.step,
-                "short": self.short,
-                "target": self.target,
-                "smoke_dir": self.smoke_dir,
-                "earlier": self.earlier,
-                "tree": encoded(self.tree),
-                "origins": {key: origin.model_dump(exclude_none=True) for key, origin in self.origins.items()},
-                "rejected": {key: {"raw": value.raw, "message": value.message} for key, value in kept.items()},
-                "left_open": sorted(self.left_open),
-            },
-        )
+        session_store.save(self.path, session_json.data_of(self))
 
     @classmethod
     def resume(cls, path: Path) -> "Session":
@@ -322,20 +281,8 @@ class Session:
 
         A value that no longer fits is kept as text and said in `notices`.
         """
-        data = session_store.load(path)
         session = cls(path=path)
-        loaded = decoded(data.get("tree"))
-        session.tree = loaded if isinstance(loaded, dict) else {}
-        session.origins = _origins(data.get("origins"))
-        rejected = data.get("rejected")
-        for key, value in rejected.items() if isinstance(rejected, dict) else ():
-            if isinstance(value, dict):
-                session.rejected[str(key)] = Rejected(str(value.get("raw", "")), str(value.get("message", "")))
-        left_open = data.get("left_open")
-        session.left_open = {str(key) for key in left_open} if isinstance(left_open, list) else set()
-        session.short = data.get("short") is True
-        for name in ("step", "target", "saved_at", "smoke_dir", "earlier"):
-            setattr(session, name, str(data.get(name) or ""))
+        session_json.fill(session, session_store.load(path))
         session._sanitise()
         session._settle()
         return session
@@ -422,19 +369,4 @@ def _lists(table: Tree, at: str = "") -> list[str]:
             found += _lists(value, key)
         elif isinstance(value, list) and any(isinstance(row, dict) for row in value):
             found.append(key)
-    return found
-
-
-def _secret(text: str) -> bool:
-    return any(flag in text for flag in SECRET_FLAGS)
-
-
-def _origins(data: Any) -> dict[str, Origin]:
-    found = {}
-    for key, value in data.items() if isinstance(data, dict) else ():
-        try:
-            origin = Origin.model_validate(value)
-        except ValueError:
-            continue
-        found[str(key)] = origin
     return found

@@ -9,6 +9,8 @@ from wizard.sizing.answer import ProposedSizing, Sizing
 _GIB = 1024**3
 _FULL, _EMPTY = "█", "░"
 _LABEL, _DIGITS = 10, 7
+#: So many types of other hardware stand beside the questions; the document has all.
+_MOST_TYPES = 6
 
 
 def sizing_lines(proposed: ProposedSizing | None, answers: Answers, width: int) -> list[str]:
@@ -49,6 +51,51 @@ def sizing_line(proposed: ProposedSizing | None, answers: Answers) -> str:
     if sizing.floor.tpot_ms is not None and not below:
         parts.append(f"TPOT floor {_ms(sizing.floor.tpot_ms)}")
     return "; ".join(parts)
+
+
+def hardware_lines(proposed: ProposedSizing | None, width: int) -> list[str]:
+    """Other hardware for the same load: the least number of GPUs of each type, fewest first; what does not fit last."""
+    if proposed is None or not proposed.least:
+        return []
+    fitting = sorted((row for row in proposed.least if row.gpus), key=lambda row: row.gpus or 0)
+    room = width - 20
+    lines = [f"{'OTHER HARDWARE':<{room}}{'least':>6}{'room':>6}{'TPOT':>8}"]
+    for row in fitting[:_MOST_TYPES]:
+        floor = row.floor.tpot_ms if row.floor else None
+        name = row.gpu if len(row.gpu) < room else f"{row.gpu[: room - 2]}…"
+        least = "-" if floor is None else f"{floor:,.1f} ms"
+        lines.append(f" {name:<{room - 1}}{row.gpus:>6}{_gib(row.room_bytes_per_gpu):>6}{least:>8}")
+    more = len(fitting) - len(fitting[:_MOST_TYPES])
+    refused = [row.gpu for row in proposed.least if not row.gpus]
+    said = [f"{more} more types fit (2.8 of the document)"] if more else []
+    said += [f"no: {', '.join(refused)}"] if refused else []
+    return [*lines, *(f" {line}" for words in said for line in wrap(words, width - 1))]
+
+
+def figures(proposed: ProposedSizing | None, answers: Answers) -> dict[str, str]:
+    """The sizing figure by figure, each in words, for two of them to stand beside each other."""
+    sizing = proposed.sizing if proposed else None
+    if proposed is None or sizing is None:
+        because = printable(proposed.because or "") if proposed else "no model is named yet"
+        return {"sizing": f"not known: {because}"}
+    known = {term.name: term.bytes for term in sizing.terms}
+    calls = sizing.max_concurrency_at_workload
+    found = {
+        "GPUs of one replica": f"{proposed.gpus:,}",
+        "weights, GiB a GPU": _gib(known.get("weights")),
+        "cache for the calls in flight, GiB a GPU": _gib(known.get("KV cache")),
+        "required, GiB a GPU": _gib(sizing.required_bytes_per_gpu),
+        "reserved, GiB a GPU": _gib(sizing.reserved_bytes_per_gpu),
+        "room for the cache, GiB a GPU": _gib(sizing.kv_room_bytes_per_gpu),
+        "calls like yours that have room": "not known" if calls is None else _calls(calls),
+        "fits": _verdict(sizing),
+    }
+    for name, least, ceiling in _pairs(sizing, answers):
+        word = "" if least is None or ceiling is None else " NO" if _is_below(least, ceiling) else " ok"
+        found[f"least {name}"] = "not known" if least is None else f"{_ms(least)}{word}"
+    if proposed.because:
+        found["not known"] = printable(proposed.because)
+    return found
 
 
 def _parts(sizing: Sizing) -> str:

@@ -16,9 +16,10 @@ _PLACES = {"follows": "by itself", "not_here": "not here"}
 
 @dataclass
 class StrategyList:
-    """What is shown: `everything`, or only what matters; `ids` are the strategies of the lines, in their order."""
+    """What is shown: `everything`, only what matters, or what `search` finds; `ids` are the strategies of the lines."""
 
     everything: bool = False
+    search: str = ""
     ids: tuple[str, ...] = ()
 
     def lines(self, decided: Tree, selection: Selection | None) -> list[str]:
@@ -27,7 +28,12 @@ class StrategyList:
         mine = [row for row in rows if row.place == "matters" or row.id in decided]
         others = [row for row in rows if row not in mine]
         shown = [*mine, *others] if self.everything else mine
+        if self.search:
+            shown = [row for row in rows if _found(row.id, self.search)]
         self.ids = tuple(row.id for row in shown)
+        if self.search:
+            last = f'm  {len(shown)} found for "{printable(self.search)[:40]}"; m shows what matters'
+            return [*(_line(row, decided, selection) for row in shown), last]
         last = f"m  fewer: only the {len(mine)} that matter here" if self.everything else ""
         return [*(_line(row, decided, selection) for row in shown), last or f"m  {len(others)} more do not matter here"]
 
@@ -52,12 +58,17 @@ def advice_of(selection: Selection | None) -> tuple[Advice, ...]:
     return _cached[1]
 
 
+def _found(identifier: str, search: str) -> bool:
+    row = strategies()[identifier]
+    return search.casefold().strip() in f"{identifier} {row.name} {row.group} {row.question}".casefold()
+
+
 def _line(row: Advice, decided: Tree, selection: Selection | None) -> str:
     decision, chosen, reason = _decision(row, decided, selection)
     name = strategies()[row.id].name
     if not decision:
-        return f"{'-':<8}{name:<35.34}{_PLACES.get(row.place, 'open'):<10}{row.why}"
-    return f"{decision:<8}{name:<35.34}{row.here:<10}{chosen:<8}{reason}"
+        return f"{'-':<8}{name:<40}{_PLACES.get(row.place, 'open'):<10}{row.why}"
+    return f"{decision:<8}{name:<40}{row.here:<10}{chosen:<8}{reason}"
 
 
 def _decision(row: Advice, decided: Tree, selection: Selection | None) -> tuple[str, str, str]:
@@ -74,7 +85,7 @@ def _decision(row: Advice, decided: Tree, selection: Selection | None) -> tuple[
 
 def _about(row: Advice, selection: Selection | None) -> Iterator[str]:
     known = strategies()[row.id]
-    yield from (known.name, "", known.question, "")
+    yield from (known.name, "", known.question, "", f"group  {known.group}", "")
     if row.why:
         yield from (f"{_PLACES.get(row.place, 'note')}  {row.why}", "")
     for item in row.prerequisites:

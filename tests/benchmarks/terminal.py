@@ -70,7 +70,7 @@ class Terminal:
 
     def close(self) -> None:
         """End the program."""
-        os.kill(self.pid, 15)
+        os.killpg(self.pid, 15)  # some start a server beside themselves
         # The other side may be gone by then.
         with contextlib.suppress(OSError):
             self.drain(1.0)

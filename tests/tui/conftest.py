@@ -15,6 +15,7 @@ from tests.unit.document_selections import machine
 from wizard import saving, writing
 from wizard.app import WizardApp
 from wizard.probing import Probing
+from wizard.screens.step import StepScreen
 
 DAY = datetime.date(2026, 11, 30)
 
@@ -48,6 +49,13 @@ async def settle(pilot: Pilot[int], until: Callable[[App[int]], bool] | None = N
     raise AssertionError("the screen did not come to the state that was waited for")
 
 
+async def at(pilot: Pilot[int], app: WizardApp, key: str) -> None:
+    """Go to a question and wait until its field has the focus."""
+    await settle(pilot, lambda a: isinstance(a.screen, StepScreen) and app.checked is not None)
+    app.go_to(key)
+    await settle(pilot, lambda a: getattr(a.focused, "key", "") == key)
+
+
 async def paste(pilot: Pilot[int], text: str) -> None:
     """Paste a text into the field that has the focus."""
     focused = pilot.app.focused
@@ -61,6 +69,12 @@ def words(app: App[int]) -> str:
     height = app.size.height
     strips = app.screen._compositor.render_strips()
     return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips[:height]) + "\n"
+
+
+@pytest.fixture
+def new() -> WizardApp:
+    """A wizard at its first question."""
+    return WizardApp(way="new")
 
 
 @pytest.fixture

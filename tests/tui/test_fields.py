@@ -4,9 +4,8 @@ import datetime
 from pathlib import Path
 
 import pytest
-from textual.pilot import Pilot
 
-from tests.tui.conftest import paste, settle, words
+from tests.tui.conftest import at, paste, settle, words
 from wizard.answers_writer import render_answers
 from wizard.app import WizardApp
 from wizard.example import example_tree
@@ -21,18 +20,6 @@ def opened(tmp_path: Path) -> WizardApp:
     path = tmp_path / "example.toml"
     path.write_text(render_answers(example_tree(datetime.date(2026, 11, 30)), blanks=False), encoding="utf-8")
     return WizardApp(answers=[path])
-
-
-@pytest.fixture
-def new() -> WizardApp:
-    return WizardApp(way="new")
-
-
-async def at(pilot: Pilot[int], app: WizardApp, key: str) -> None:
-    """Go to a question and wait until its field has the focus."""
-    await settle(pilot, lambda a: isinstance(a.screen, StepScreen) and app.checked is not None)
-    app.go_to(key)
-    await settle(pilot, lambda a: getattr(a.focused, "key", "") == key)
 
 
 async def test_a_number_with_a_unit_is_taken_and_said_back(new: WizardApp) -> None:

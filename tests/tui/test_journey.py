@@ -85,7 +85,7 @@ def test_from_the_command_to_a_measured_document(tmux: Tmux, tmp_path: Path) -> 
     tmux.sees("Wrote technology-selection")
     tmux.keys("F10")
     tmux.sees("Leave selwiz?")
-    tmux.keys("Down", "Enter")
+    tmux.keys("Enter")
     tmux.sees("CODE 0")
     (document,) = (path for path in tmp_path.glob("technology-selection-*.md") if not path.name.endswith(".brief.md"))
     again = tmp_path / "again.md"

@@ -6,16 +6,17 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from tests.tui.conftest import settle, words
+from tests.tui.conftest import paste, settle, words
 from wizard.answers_writer import render_answers
 from wizard.app import WizardApp
+from wizard.catalogue import strategies
 from wizard.example import example_tree
-from wizard.screens.modals import ChoiceScreen
+from wizard.screens.modals import ChoiceScreen, PathScreen
 from wizard.screens.step import StepScreen
 from wizard.widgets.field import QuestionRow
 from wizard.widgets.rows import RowsList, row_lines
 
-STRATEGIES, OPTIONS, LINE_R = 2, 3, 9
+STRATEGIES, OPTIONS, LINE_E, LINE_R = 2, 3, 8, 9
 
 
 @pytest.fixture
@@ -84,6 +85,57 @@ async def test_an_input_of_owned_hardware_is_added_and_typed(opened: WizardApp) 
         assert f"{key}[0].value" in [row.place.key for row in opened.screen.query(QuestionRow)]
         opened.answer(f"{key}[0].value", "240000")
         assert str(opened.session.rows(key)[0]["value"]) == "240000"
+
+
+async def test_a_strategy_is_found_among_all_of_them(opened: WizardApp) -> None:
+    async with opened.run_test(size=(80, 24)) as pilot:
+        await _on_list(opened, pilot, STRATEGIES, "engine.strategies")
+        await pilot.press("slash")
+        await settle(pilot, lambda a: isinstance(a.screen, PathScreen))
+        await paste(pilot, "EXPERT")
+        await pilot.press("enter")
+        await settle(pilot, lambda a: 'found for "EXPERT"' in words(a))
+        assert "moe_kernel" in opened.strategy_list.ids
+        await pilot.press("m")
+        await settle(pilot, lambda _: len(opened.strategy_list.ids) > 5)
+
+
+async def test_the_name_of_a_strategy_is_whole_at_80_columns(opened: WizardApp) -> None:
+    async with opened.run_test(size=(80, 24)) as pilot:
+        rows = await _on_list(opened, pilot, STRATEGIES, "engine.strategies")
+        await pilot.press("m")
+        await settle(pilot)
+        shown = "\n".join(str(option.prompt)[: rows.size.width - 1] for option in rows.options)
+        assert [row.name for row in strategies().values() if row.name not in shown] == []
+
+
+async def test_a_budget_line_shows_its_amounts_and_its_own_subtotals(opened: WizardApp) -> None:
+    async with opened.run_test(size=(100, 30)) as pilot:
+        await _on_list(opened, pilot, LINE_E, "budget.engine.items")
+        shown = words(opened)
+        assert opened.checked is not None
+        money = opened.checked.engine_line.one_time.money
+        assert money is not None
+        assert f"once, line E: {money.amount:,} {money.currency}" in shown
+        assert "line R" not in shown
+
+
+async def test_an_item_without_a_price_takes_the_subtotal_of_its_line_only(opened: WizardApp) -> None:
+    async with opened.run_test(size=(80, 24)) as pilot:
+        await _on_list(opened, pilot, LINE_E, "budget.engine.items")
+        await pilot.press("n")
+        await settle(pilot, lambda a: getattr(a.focused, "key", "") == "budget.engine.items[0].reason")
+        await pilot.press("f3")
+        await settle(pilot, lambda a: "incomplete: 1 of" in words(a))
+        assert opened.checked is not None
+        assert opened.checked.runtime_line.recurring.money is not None
+
+
+async def test_a_price_is_asked_of_a_colleague_from_the_list(opened: WizardApp) -> None:
+    async with opened.run_test(size=(80, 24)) as pilot:
+        await _on_list(opened, pilot, LINE_E, "budget.engine.items")
+        await pilot.press("k")
+        await settle(pilot, lambda a: "I do not know: Unit price" in words(a))
 
 
 def test_a_row_of_owned_hardware_says_that_its_price_is_worked_out() -> None:

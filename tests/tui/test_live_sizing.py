@@ -2,19 +2,28 @@
 
 from pathlib import Path
 
+import pytest
+from textual.pilot import Pilot
+
 from tests.tui.conftest import DAY, settle, words
 from wizard.answers_writer import render_answers
 from wizard.app import WizardApp
 from wizard.example import example_tree
 from wizard.screens.step import StepScreen
+from wizard.screens.what_if import WhatIfScreen
 
 CALLS = "runtime.workload.concurrency"
 
 
-async def test_a_digit_moves_the_figures_at_once() -> None:
+@pytest.fixture
+def opened() -> WizardApp:
     file = Path("example.toml")
     file.write_text(render_answers(example_tree(DAY), blanks=False), encoding="utf-8")
-    app = WizardApp(answers=[file])
+    return WizardApp(answers=[file])
+
+
+async def test_a_digit_moves_the_figures_at_once(opened: WizardApp) -> None:
+    app = opened
     async with app.run_test(size=(100, 30)) as pilot:
         await settle(pilot, lambda a: isinstance(a.screen, StepScreen))
         app.step_number = 6
@@ -28,3 +37,38 @@ async def test_a_digit_moves_the_figures_at_once() -> None:
         await pilot.pause()
         await settle(pilot)
         assert "160 asked: NOT ALL AT A TIME" in words(app)
+
+
+async def opened_at(app: WizardApp, step: int, pilot: Pilot[int]) -> None:
+    await settle(pilot, lambda a: isinstance(a.screen, StepScreen) and app.checked is not None)
+    app.step_number = step
+    app.show_step()
+    await settle(pilot, lambda _: not app.checking)
+
+
+async def test_other_hardware_stands_beside_the_load_where_there_is_room(opened: WizardApp) -> None:
+    async with opened.run_test(size=(120, 42)) as pilot:
+        await opened_at(opened, 6, pilot)
+        await settle(pilot, lambda a: "OTHER HARDWARE" in words(a))
+        assert "B200 SXM 180GB" in words(opened)
+
+
+async def test_a_narrow_screen_has_all_of_it_on_f1(opened: WizardApp) -> None:
+    async with opened.run_test(size=(80, 40)) as pilot:
+        await opened_at(opened, 6, pilot)
+        await settle(pilot)
+        await pilot.press("f1")
+        await settle(pilot, lambda a: "MEMORY PER GPU" in words(a))
+
+
+async def test_what_if_keeps_the_second_column_on_f4_only(opened: WizardApp) -> None:
+    async with opened.run_test(size=(100, 30)) as pilot:
+        await opened_at(opened, 5, pilot)
+        for last, gpus in (("f3", 2), ("f4", 4)):
+            await pilot.press("f7")
+            await settle(pilot, lambda a: isinstance(a.screen, WhatIfScreen) and a.screen.ready)
+            await pilot.press("down", "end", "backspace", "4")
+            await settle(pilot, lambda a: "≠ GPUs of one replica" in words(a))
+            await pilot.press(last)
+            await settle(pilot, lambda a: isinstance(a.screen, StepScreen))
+            assert opened.session.in_force.runtime.hardware.gpus_per_replica == gpus

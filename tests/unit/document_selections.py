@@ -114,7 +114,7 @@ def latency(p50: float, p95: float, n: int) -> Latency:
 
 
 def _tested(over: tuple[int, int]) -> tuple[tuple[Metric, float, int], ...]:
-    return ("ttft_ms", 1500, over[0]), ("tpot_ms", 40, over[1]), ("e2e_ms", 12_000, over[1] // 2)
+    return ("ttft_ms", 1500, over[0]), ("tpot_ms", 40, over[1]), ("e2e_ms", 12_000, over[1] * 9 // 10)
 
 
 def point(
@@ -144,13 +144,13 @@ def point(
         completed=n,
         failed=0,
         warmups=2 * concurrency,
-        duration_s=62.37 * n / 160,
+        duration_s=62.37 * slow * n / 160 * 16 / concurrency,
         input_tokens=6144 * n,
         output_tokens=256 * n,
-        output_tok_s=656.7,
-        output_tok_s_full_load=671.2,
+        output_tok_s=656.7 / slow * concurrency / 16,
+        output_tok_s_full_load=671.2 / slow * concurrency / 16,
         steady=True,
-        ttft_ms=latency(241.3 * slow, 433.9 * slow, n),
+        ttft_ms=latency(241.3 * slow**2, 433.9 * slow**2, n),
         tpot_ms=latency(22.41 * slow, 31.07 * slow, n),
         e2e_ms=latency(5961.0 * slow, 8410.0 * slow, n),
         ceilings=tested,
@@ -204,8 +204,8 @@ def smoke() -> SmokeResult:
         ),
         server=Server(
             ready_s=148.2,
-            kv_cache_size_tokens=236_640,
-            kv_cache_max_concurrency=14.44,
+            kv_cache_size_tokens=443_264,
+            kv_cache_max_concurrency=27.05,
             phases=(
                 Phase(name="weights", s=71.2),
                 Phase(name="compilation", s=41.0),
@@ -217,10 +217,10 @@ def smoke() -> SmokeResult:
         ),
         points=(
             point("asked_shared"),
-            point("asked_unshared", slow=3.1, over=(61, 155)),
-            point("search", concurrency=32, n=320, over=(3, 90)),
-            point("search", concurrency=24, n=240, over=(0, 4)),
-            point("search", concurrency=28, n=280, over=(0, 30)),
+            point("asked_unshared", slow=3.1, over=(151, 155)),
+            point("search", concurrency=32, n=320, slow=1.44, over=(3, 90)),
+            point("search", concurrency=24, n=240, slow=1.26, over=(0, 4)),
+            point("search", concurrency=28, n=280, slow=1.35, over=(0, 30)),
         ),
         strategies=(
             StrategySeen(

@@ -199,7 +199,8 @@ def test_unpriced_items_are_named_in_their_own_line() -> None:
     del tree["budget"]["engine"]["items"][1]["unit_price"]
     text = render(select(tree))
     assert (
-        "Unpriced: E2. The subtotal of a line with unpriced items is not stated. E2 lacks unit price."
+        "Unpriced: E2. The subtotal of a line with unpriced items is not stated. E2 lacks unit price. "
+        "Priced so far, not a subtotal, without E2: EUR 14,800.00 per year."
         in part(text, "Engine budget, line E").prose
     )
 
@@ -423,8 +424,31 @@ def test_an_item_that_recurs_by_nature_says_that_its_frequency_is_a_default() ->
     assert lookup(text, "Runtime budget, line R", "R8", "Source") == "missing, default"
 
 
-def test_the_brief_says_what_is_priced_so_far() -> None:
-    assert "Priced so far, not a subtotal, without R8: EUR " in render_brief(_with_unpriced_operations())
+def test_document_and_brief_say_the_same_of_what_is_priced_so_far() -> None:
+    selection = _with_unpriced_operations()
+    said = "Priced so far, not a subtotal, without R8: EUR "
+    texts = [text.partition(said)[2].split(".\n")[0] for text in (render(selection), render_brief(selection))]
+    assert texts[0]
+    assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize(
+    ("change", "limit"),
+    [
+        ({"mode": "tiny"}, "It shows that the chain works; it can neither refute this selection nor prove anything"),
+        ({"model": "other/model"}, "It was not of the proposed model, so it can neither refute this selection"),
+    ],
+)
+def test_a_run_that_is_not_of_the_selection_refutes_nothing(change: dict[str, str], limit: str) -> None:
+    text = render(select(example(), on=machine(), run=smoke().model_copy(update=change)))
+    said = " ".join(part(text, "2.5 Measurement").prose)
+    assert (limit in said, "can refute" in said) == (True, False)
+
+
+def test_an_option_without_a_name_or_a_reason_is_said_to_be_so() -> None:
+    tree = {"project": {"title": "x"}, "engine": {"chosen": "vLLM", "options": [{"kind": "engine"}]}}
+    said = part(render(select(tree)), "1.4 Options considered").prose
+    assert "* option without a name, rejected without a reason that is given." in said
 
 
 def test_the_proposed_gpu_is_described_by_the_catalogue() -> None:

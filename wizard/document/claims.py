@@ -7,7 +7,7 @@ production, of concurrencies that were not run, or of a percentile that the numb
 from probes.smoke.result import CeilingResult, Metric, Mode, Point
 from probes.smoke.statistics import requests_needed
 from wizard.document import formats
-from wizard.proof import Qualifier
+from wizard.proof import Limit, Qualifier
 
 METRICS: dict[Metric, str] = {"ttft_ms": "TTFT", "tpot_ms": "TPOT", "e2e_ms": "E2E"}
 
@@ -45,10 +45,20 @@ NOT_SHOWN = (
 )
 ATTRIBUTION = "The server was already running: the engine and hardware behind it are answer, not verified by this run."
 
-_SCOPE = (
-    "This is a smoke measurement: closed loop, {C} concurrent requests, {n} measured after {w} warm-up, {T} s, on "
-    "{where}. It can refute this selection; it cannot prove production capacity."
-)
+_LOAD = "closed loop, {C} concurrent requests, {n} measured after {w} warm-up, {T} s"
+_SCOPE = "This is a smoke measurement: {load}, on {where}. {limit}"
+_AGAIN = "{load}, on the same server and with the same limit."
+#: What a run may say of the selection as a whole, by what limits it. Only a run as proposed can refute anything.
+_LIMITS: dict[Limit | None, str] = {
+    None: "It can refute this selection; it cannot prove production capacity.",
+    "pipeline only": (
+        "It shows that the chain works; it can neither refute this selection nor prove anything of its speed."
+    ),
+    "other hardware": (
+        "It was not made on the proposed hardware, so it can neither refute this selection nor prove its capacity."
+    ),
+    "other model": "It was not of the proposed model, so it can neither refute this selection nor prove its capacity.",
+}
 _P99 = "p99 is not claimed: {n} requests; a 95 % one-sided statement needs {needed}."
 _CEILING = (
     "{t} of {n} requests exceeded {L} ms. At 95 % confidence this {verb} p{p} ≤ {L} ms "
@@ -64,14 +74,22 @@ _VERBS = {
 }
 
 
-def scope(point: Point, where: str) -> str:
+def scope(point: Point, where: str, limit: Limit | None) -> str:
     """What one measured run was, and the limit of what it may say."""
-    return _SCOPE.format(
+    return _SCOPE.format(load=_load(point), where=where, limit=_LIMITS[limit])
+
+
+def scope_again(point: Point) -> str:
+    """What a further run of the same server was; its limit is the first one's."""
+    return _AGAIN.format(load=_load(point))
+
+
+def _load(point: Point) -> str:
+    return _LOAD.format(
         C=formats.number(point.concurrency),
         n=formats.number(point.requests),
         w="an unknown number of" if point.warmups is None else formats.number(point.warmups),
         T=formats.number(point.duration_s, 0),
-        where=where,
     )
 
 

@@ -2,7 +2,7 @@
 
 from probes.smoke.result import CeilingResult, Point, SmokeResult
 from wizard.finding import Finding, Severity
-from wizard.proof import asked_points, carried_model, is_own_state, qualifier, ran_other_model
+from wizard.proof import asked_points, carried_model, is_own_state, limit_of, qualifier, ran_other_model
 from wizard.rules.rule import Rule, finding, listed, number
 from wizard.selection import Selection
 
@@ -23,7 +23,7 @@ def ceilings_hold(selection: Selection) -> list[Finding]:
     # refute a selection; it blocks only where the run is of the proposed model on the proposed hardware and
     # meets prompts in the workload's own prefix state.
     found = []
-    limit = qualifier(selection) or ("other model" if ran_other_model(selection) else None)
+    limit = limit_of(selection)
     for point in asked_points(selection):
         missed = [result for result in point.ceilings if result.verdict == "contradicted"]
         if not missed:

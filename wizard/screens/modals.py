@@ -137,9 +137,9 @@ class ChoiceScreen(ModalScreen[int | None]):
     DEFAULT_CSS = WINDOW_CSS.format(name="ChoiceScreen")
     BINDINGS = [Binding("escape,f3", "dismiss(None)", show=False)]
 
-    def __init__(self, title: str, choices: list[str], *, text: str = "") -> None:
+    def __init__(self, title: str, choices: list[str], *, text: str = "", first: int = 0) -> None:
         super().__init__()
-        self._title, self._choices, self._text = title, choices, text
+        self._title, self._choices, self._text, self._first = title, choices, text, first
 
     def compose(self) -> ComposeResult:
         """The question and its answers."""
@@ -153,6 +153,7 @@ class ChoiceScreen(ModalScreen[int | None]):
     def on_mount(self) -> None:
         """The list has the focus, a long text does not."""
         self.query_one(OptionList).focus()
+        self.query_one(OptionList).highlighted = self._first
         for text in self.query(".text"):
             text.styles.height = "auto"
             text.styles.max_height = 12

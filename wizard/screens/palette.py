@@ -41,6 +41,7 @@ F4  next                           Ctrl+P  go to any question or screen
 ON A QUESTION
 F2  I do not know: ask someone, take the default, leave it open
 F5  more questions of this step, or fewer
+F7  what if: a second column with other hardware, context or load
 Enter  takes what stands there     Left, Right  another choice
 Tab, Up, Down  another question    Delete       no answer
 
@@ -134,6 +135,7 @@ class Places(Provider):
         if wizard.in_session:
             yield Place("Review", "findings, the two lines, what is open", wizard.review)
             yield Place("Preview", "the document as it stands", wizard.preview)
+            yield Place("What if", "a second column: other hardware, layout, context, cache, load", wizard.what_if)
             yield Place("Smoke", "measure with the real vLLM", partial(_show_smoke, wizard))
             for number, step in enumerate(wizard.steps):
                 yield Place(

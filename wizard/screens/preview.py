@@ -24,6 +24,10 @@ class PreviewScreen(Page):
     def compose(self) -> ComposeResult:
         """Frame, text, keys."""
         yield self.frame
-        yield TextArea(self._text, read_only=True, soft_wrap=False, show_line_numbers=False)
+        yield TextArea(self._text, read_only=True, soft_wrap=True, show_line_numbers=False)
         yield Static(f"{len(self._text.splitlines()):,} lines; arrows and PageDown move", id="say", markup=False)
         yield self.keybar
+
+    def action_next(self) -> None:
+        """Write what is shown."""
+        self.wizard.write()

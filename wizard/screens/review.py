@@ -113,6 +113,10 @@ class ReviewScreen(Page):
         if event.option_index < len(self._places):
             self.wizard.mend(self._places[event.option_index])
 
+    def action_next(self) -> None:
+        """Write; there is no screen after this one."""
+        self.wizard.write()
+
     def action_preview(self) -> None:
         """Render the document on demand."""
         self.wizard.preview()

@@ -10,12 +10,13 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from wizard.budget_list import item_lines, subtotal_lines
 from wizard.messages import Answered
+from wizard.place import Place
 from wizard.printable import printable
 from wizard.ranges import RANGES
 from wizard.screens.page import Page
-from wizard.session import Place
-from wizard.steps import OPTIONS, SHORT_NOTES, STRATEGIES, Step, beside, step_of
+from wizard.steps import ITEMS, OPTIONS, SHORT_NOTES, STRATEGIES, Step, beside, step_of
 from wizard.views import findings_words
 from wizard.widgets.field import ChoiceField, QuestionRow, TextField
 from wizard.widgets.rows import RowsList, row_lines, rows_hint
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 SIZED = ("hardware and layout", "workload and ceilings")
 SIZED_REFINED = "runtime product"
 PANE_WIDTH = 35
+WINDOW_WIDTH = 68
+#: From so many lines on, other hardware stands beside the questions too; F1 shows it on any screen.
+ROOM_FOR_OTHERS = 38
+WHAT_IF = "F7  What if: a second column"
 WIDE, LONGEST_TITLE, LONGEST_TITLE_WIDE = 100, 36, 28
 MORE_HINT = "Enter or F5 shows more questions of this screen; F4 goes on without them. Letters do nothing here."
 
@@ -66,6 +71,7 @@ class StepScreen(Page):
     BINDINGS = [
         Binding("f2", "unknown", "I do not know", show=False),
         Binding("f5", "more", "More questions", show=False),
+        Binding("f7", "what_if", "What if", show=False),
         Binding("down", "app.focus_next", show=False),
         Binding("up", "app.focus_previous", show=False),
     ]
@@ -82,8 +88,12 @@ class StepScreen(Page):
     StepScreen #beside WhyPanel { height: 1fr; }
     StepScreen #sizing { height: auto; border-left: solid $panel-lighten-2; padding: 0 1; }
     StepScreen #sizing-line { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
+    StepScreen #subtotals { height: 1; text-align: right; text-style: bold; }
+    StepScreen #unit { height: auto; text-align: right; }
     StepScreen.-wide #beside { display: block; }
+    StepScreen.-wide.-money #beside { display: none; }
     StepScreen.-wide #hint, StepScreen.-wide #sizing-line { display: none; }
+    StepScreen.-wide.-money #hint { display: block; }
     """
 
     def __init__(
@@ -100,6 +110,12 @@ class StepScreen(Page):
         super().__init__()
         self.step, self.more, self.first, self.is_row = step, more, first, is_row
         self.focused_key: str | None = None
+        self.pane_alone: list[str] = []
+        has_items = any(rows.key in ITEMS for rows in step.lists)
+        #: The line whose unit cost stands below its items; empty on any other screen.
+        self.line = step.decision.removeprefix("LINE ") if has_items else ""
+        # A table of amounts needs the whole width; the reason then stands below, as it does on a narrow screen.
+        self.set_class(has_items, "-money")
         self.live = not is_row and (step.name in SIZED or (step.name == SIZED_REFINED and more))
 
     def compose(self) -> ComposeResult:
@@ -116,6 +132,9 @@ class StepScreen(Page):
                         continue  # F2 on a number makes one; an empty list of them would only puzzle
                     yield Static(rows.title, classes="list-title", markup=False)
                     yield RowsList(rows.key)
+                    if rows.key in ITEMS:
+                        yield Static("", id="subtotals", markup=False)
+                        yield Static("", id="unit", markup=False)
                     yield Static(rows_hint(rows.key), classes="keys", markup=False)
                 if self.step.advanced:
                     yield More(len(self.step.advanced) - (0 if self.more else len(refining)), shown=self.more)
@@ -141,9 +160,10 @@ class StepScreen(Page):
     def on_resize(self) -> None:
         """The titles take what they need, so that none is cut where there is no panel beside them."""
         rows = list(self.query(QuestionRow))
+        beside_them = self.size.width >= WIDE and not self.has_class("-money")
         longest = max((len(row.place.question.title) for row in rows), default=0)
         for row in rows:
-            row.widen(min(longest + 2, LONGEST_TITLE_WIDE if self.size.width >= WIDE else LONGEST_TITLE))
+            row.widen(min(longest + 2, LONGEST_TITLE_WIDE if beside_them else LONGEST_TITLE))
 
     def show(self) -> None:
         """Show what the session holds."""
@@ -159,6 +179,10 @@ class StepScreen(Page):
                 from wizard.option_list import option_lines  # brings what only this list needs
 
                 rows.show(option_lines(session.rows(OPTIONS), self.wizard.checked))
+            elif rows.rows_key in ITEMS:
+                rows.show(item_lines(rows.rows_key, session.rows(rows.rows_key), self.wizard.checked))
+                totals = subtotal_lines(rows.rows_key, self.wizard.checked)
+                self.query_one("#subtotals", Static).update("   ".join(totals))
             else:
                 rows.show(row_lines(rows.rows_key, session.rows(rows.rows_key)))
         here = [] if self.wizard.checked is None else list(self.wizard.checked.findings)
@@ -172,31 +196,49 @@ class StepScreen(Page):
         words = findings_words(mine if whole else [f for f in mine if f in asked], asked, self.wizard.check_problem)
         self.query_one("#findings", Static).update(words)
         self._tell()
-        if self.live:  # after the questions are drawn, which need none of it
-            self.call_after_refresh(self._size_live)
+        if self.live or self.line:  # after the questions are drawn, which need none of it
+            self.call_after_refresh(self._show_figures)
 
-    def _size_live(self) -> None:
-        """Size the answers in force with what is being typed: a check that ends meanwhile must not take it away."""
+    def _show_figures(self) -> None:
+        """Show the figures of the answers in force with what is being typed.
+
+        A check that ends meanwhile must not take that away.
+        """
+        if not self.query("#sizing, #unit"):
+            return  # this comes after a refresh, by when the screen may be gone
+
         from wizard.live import answers_with
 
         session, field = self.wizard.session, self.focused
-        if isinstance(field, TextField) and field.changed:
-            self._show_sizing(answers_with(session, field.key, field.value))
-        else:
-            self._show_sizing(session.in_force)
+        typed = isinstance(field, TextField) and field.changed
+        answers = answers_with(session, field.key, field.value) if typed else session.in_force  # type: ignore[union-attr]
+        if self.live:
+            self._show_sizing(answers)
+        if self.line:
+            self._show_unit_cost(answers)
 
     def on_input_changed(self) -> None:
-        """Size what is being typed, before anybody has taken it."""
-        if self.live:
-            self._size_live()
+        """Show the figures of what is being typed, before anybody has taken it."""
+        if self.live or self.line:
+            self._show_figures()
+
+    def _show_unit_cost(self, answers: "Answers") -> None:
+        """Show what this line costs per million output tokens, and nothing of the other line."""
+        from wizard.unit_view import unit_cost_words
+
+        self.query_one("#unit", Static).update(unit_cost_words(self.line, answers, self.wizard.checked))
 
     def _show_sizing(self, answers: "Answers") -> None:
         """Show the sizing of these answers beside the questions and in one line; a narrow screen shows the line."""
         from wizard.live import live_sizing
-        from wizard.sizing_view import sizing_line, sizing_lines
+        from wizard.sizing_view import hardware_lines, sizing_line, sizing_lines
 
         proposed = live_sizing(answers, self.wizard.session.machine)
-        self.query_one("#sizing", Static).update("\n".join(sizing_lines(proposed, answers, PANE_WIDTH)))
+        self.pane_alone = sizing_lines(proposed, answers, PANE_WIDTH)
+        # Sizing every type takes longer than a key press may: these are of the answers that were checked last.
+        others = hardware_lines(self.wizard.checked.sizing if self.wizard.checked else None, PANE_WIDTH)
+        shown = [*self.pane_alone, *(others if self.size.height >= ROOM_FOR_OTHERS else ()), WHAT_IF]
+        self.query_one("#sizing", Static).update("\n".join(shown))
         self.query_one("#sizing-line", Static).update(sizing_line(proposed, answers))
 
     def commit(self) -> None:
@@ -251,9 +293,22 @@ class StepScreen(Page):
             self.commit()
             self.wizard.toggle_more()
 
+    def action_what_if(self) -> None:
+        """Hold the answers against others."""
+        self.commit()
+        self.wizard.what_if()
+
     def action_why(self) -> None:
-        """Show the reason in a window of its own."""
-        self.wizard.explain(self._lines())
+        """Show the reason in a window of its own, and what stands beside it where there is room."""
+        self.wizard.explain([*self._lines(), *self._beside()])
+
+    def _beside(self) -> list[str]:
+        if not self.live:
+            return []
+        from wizard.sizing_view import hardware_lines
+
+        others = hardware_lines(self.wizard.checked.sizing if self.wizard.checked else None, WINDOW_WIDTH)
+        return ["", *self.pane_alone, "", *others, WHAT_IF]
 
     def action_unknown(self) -> None:
         """Offer the ways out of a question that one cannot answer."""

@@ -10,13 +10,10 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from wizard.messages import Answered
+from wizard.place import Place
 from wizard.printable import printable
-from wizard.session import Place
 from wizard.typed import NO, YES
 from wizard.widgets.frame import fitted
-
-#: A longer text is not drawn in a field of one line; it is kept, and shown as its length.
-LONGEST_DRAWN = 5_000
 
 
 class TextField(Input):

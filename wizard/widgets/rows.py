@@ -6,6 +6,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from wizard.answers_file import Tree
+from wizard.budget_list import HINT, item_lines
 from wizard.printable import printable
 from wizard.steps import ITEMS, STRATEGIES, summary
 from wizard.widgets.frame import fitted
@@ -19,6 +20,10 @@ class RowsList(OptionList):
         Binding("d", "act('d')", "defer", show=False),
         Binding("x", "act('x')", "remove or reject", show=False),
         Binding("m", "act('m')", "more or fewer", show=False),
+        Binding("k", "act('k')", "ask a colleague", show=False),
+        Binding("n", "act('n')", "not given", show=False),
+        Binding("z", "act('z')", "not needed", show=False),
+        Binding("slash", "act('find')", "find", show=False),
         Binding("delete", "act('delete')", "remove", show=False),
     ]
 
@@ -54,8 +59,9 @@ class RowsList(OptionList):
 
 def row_lines(rows_key: str, rows: list[Tree]) -> list[str]:
     """One line for each row, or one that says how to add the first."""
-    show = _item_line if rows_key in ITEMS else _plain_line
-    lines = [f"{number:>3}  {show(rows_key, row)}" for number, row in enumerate(rows, 1)]
+    if rows_key in ITEMS:
+        return item_lines(rows_key, rows)
+    lines = [f"{number:>3}  {_plain_line(rows_key, row)}" for number, row in enumerate(rows, 1)]
     return lines or ["     none yet: Enter adds one"]
 
 
@@ -63,24 +69,10 @@ def _plain_line(rows_key: str, row: Tree) -> str:
     return fitted(printable(summary(rows_key, row)), 200)
 
 
-def _item_line(_: str, row: Tree) -> str:
-    """A row of a budget line: a missing price is said in words and never 0."""
-    name = (
-        f"{fitted(printable(str(row.get('id') or '?')), 4):<5}{fitted(printable(str(row.get('item') or '')), 26):<27}"
-    )
-    if row.get("state") == "not_needed":
-        return f"{name}not needed"
-    if row.get("basis") == "bundled":
-        return f"{name}in the price of {printable(str(row.get('included_in') or 'another item'))}"
-    if row.get("owned_part"):
-        quantity = fitted(printable(str(row.get("quantity") or "not given")), 9)
-        return f"{name}{quantity:>9} GPU-Years, {printable(str(row['owned_part']))}, worked out"
-    quantity, price = (printable(str(row.get(field) or "not given")) for field in ("quantity", "unit_price"))
-    return f"{name}{fitted(quantity, 9):>9} x {fitted(price, 10):<11}{printable(str(row.get('frequency') or ''))}"
-
-
 def rows_hint(rows_key: str) -> str:
     """Which keys act on a list."""
     if rows_key == STRATEGIES:
-        return "a adopt   d defer   x reject   Enter reason   Delete undo   m others"
+        return "a adopt   d defer   x reject   Enter reason   Delete undo   m others   / find"
+    if rows_key in ITEMS:
+        return HINT
     return "a add   Enter edit   Delete remove"

@@ -4,8 +4,8 @@ from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
+from wizard.place import Place
 from wizard.printable import printable
-from wizard.session import Place
 from wizard.widgets.field import to_confirm
 
 

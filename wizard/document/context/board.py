@@ -10,6 +10,7 @@ from wizard.document.context.common import Context
 from wizard.document.context.front import findings_table
 from wizard.document.context.governance import approvals_table
 from wizard.document.context.measurement import measurement, not_usable, runs
+from wizard.document.context.money import priced_so_far
 from wizard.document.markdown import NOT_GIVEN, Table
 from wizard.selection import Selection, content_hash
 
@@ -52,18 +53,8 @@ def _line_words(name: str, line: EngineLine | RuntimeLine, answers: EngineBudget
     prices = f"no price is given for {formats.listed(unpriced)}" if unpriced else "every item has a price"
     days = [item.valid_until for item in answers.items if item.valid_until is not None]
     until = f"the first price ends on {formats.day(min(days))}" if days else "no price states an end"
-    return f"Line {name}: {prices}; {until}.{_so_far(line)}"
-
-
-def _so_far(line: EngineLine | RuntimeLine) -> str:
-    """What is priced of each period that cannot be stated, said not to be its subtotal."""
-    said = []
-    for subtotal, often in ((line.one_time, "one-time"), (line.recurring, "per year")):
-        money = line.priced_so_far(subtotal.period)
-        if money is not None:
-            without = formats.listed(list(dict.fromkeys(subtotal.unpriced)))
-            said.append(f"without {without}: {money.text()} {often}")
-    return f" Priced so far, not a subtotal, {'; '.join(said)}." if said else ""
+    so_far = priced_so_far(line)
+    return f"Line {name}: {prices}; {until}.{f' {so_far}' if so_far else ''}"
 
 
 def _grounds(selection: Selection) -> Iterator[str]:

@@ -72,7 +72,7 @@ def _option_names(options: Sequence[EngineOption]) -> tuple[str, ...]:
 
 
 def _option_name(option: EngineOption) -> str:
-    kind, name = _KINDS[option.kind], option.name or NOT_GIVEN
+    kind, name = _KINDS[option.kind], option.name or "option without a name"
     return name if not kind or name.casefold() == kind.casefold() else f"{name}, {kind}"
 
 

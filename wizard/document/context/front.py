@@ -14,6 +14,7 @@ from wizard.document.context.common import (
 )
 from wizard.document.markdown import Table
 from wizard.finding import Severity
+from wizard.open_answers import refinements_not_given
 from wizard.selection import Selection, content_hash
 
 _SEVERITIES: tuple[Severity, ...] = ("block", "warn", "note")
@@ -67,7 +68,8 @@ def front(selection: Selection) -> Context:
         "blocking": counts["block"],
         "warnings": formats.counted(counts["warn"], "warning finding"),
         "notes": formats.counted(counts["note"], "note"),
-        "open_answers": formats.counted(len(selection.open_answers), "open answer"),
+        "open_answers": f"{formats.counted(len(selection.open_answers), 'open answer')}, "
+        f"{formats.counted(refinements_not_given(selection.answers), 'refinement')} not given",
         "machine": _machine_sentence(selection),
         "control": _control(selection),
     }

@@ -6,10 +6,11 @@ from wizard.document import claims, formats
 from wizard.document.context.common import Context
 from wizard.document.context.measurement_tables import Run, conditions, memory, results
 from wizard.document.context.money import Rate
+from wizard.document.context.over_load import over_load
 from wizard.document.context.strategies import titled
 from wizard.document.markdown import Table
 from wizard.launch import switch_of
-from wizard.proof import is_own_state, qualifier, ran_other_model
+from wizard.proof import is_own_state, limit_of, qualifier, ran_other_model
 from wizard.selection import Selection
 
 _STATES = {
@@ -43,7 +44,7 @@ def measurement(selection: Selection) -> Context:
         "measured": False,
         "nothing": claims.NO_MEASUREMENT,
         "failure": None,
-        "asymmetry": claims.ASYMMETRY,
+        "asymmetry": claims.ASYMMETRY if limit_of(selection) is None else None,
     }
     if smoke is None:
         return context
@@ -57,7 +58,6 @@ def measurement(selection: Selection) -> Context:
         return context
     found = runs(smoke)
     asked = tuple(run for run in found if run.point.kind != "search")
-    where = _where(selection, smoke)
     return context | {
         "measured": True,
         "mode": smoke.mode,
@@ -66,13 +66,14 @@ def measurement(selection: Selection) -> Context:
         "hardware_words": _hardware_words(selection),
         "memory_of": "of the CPU process" if smoke.runtime.build == "cpu" else "per GPU",
         "strategies_note": _STAND_IN if qualifier(selection) == "pipeline only" else None,
-        "scopes": [f"{run.id}, {_state(smoke, run)}: {claims.scope(run.point, where)}" for run in asked],
+        "scopes": _scopes(selection, smoke, asked),
         "closed_loop": claims.closed_loop(found[0].point.concurrency),
         "conditions": conditions(smoke, found),
         "results": results(selection, smoke, asked),
         "statements": _statements(asked, claimed=qualifier(selection) != "pipeline only"),
         "per_ceiling": claims.PER_CEILING if any(len(run.point.ceilings) > 1 for run in asked) else None,
         "search": _search(smoke, found),
+        **over_load(selection, found),
         "memory": memory(smoke),
         "memory_predicted": any(row.predicted_bytes is not None for row in smoke.memory),
         "cache": _cache(smoke),
@@ -116,6 +117,14 @@ def rate(selection: Selection) -> Rate:
     if any(result.verdict == "contradicted" for result in run.point.ceilings):
         return Rate(None, "", f"{run.id} contradicts a ceiling, so its rate is not one that the selection may use")
     return Rate(run.point.output_tok_s * replicas, run.id, "")
+
+
+def _scopes(selection: Selection, smoke: SmokeResult, asked: tuple[Run, ...]) -> list[str]:
+    """What each run was; the limit that all of them have is said once."""
+    where, limit = _where(selection, smoke), limit_of(selection)
+    said = [claims.scope(run.point, where, limit) for run in asked[:1]]
+    said += [claims.scope_again(run.point) for run in asked[1:]]
+    return [f"{run.id}, {_state(smoke, run)}: {words}" for run, words in zip(asked, said, strict=True)]
 
 
 def _state(smoke: SmokeResult, run: Run) -> str:

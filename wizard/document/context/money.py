@@ -166,6 +166,7 @@ def _block(line: _Line, answers: _Answers, said: Said) -> Context:
         "amounts": _amounts(line, said),
         "unpriced": [_lacking(row) for row in line.rows if row.id in line.unpriced],
         "unpriced_ids": list(dict.fromkeys(line.unpriced)),
+        "so_far": priced_so_far(line),
         "not_needed": [f"{row.id}, {row.reason or 'no reason given'}" for row in line.not_needed_rows],
         "memo": [_memo(row) for row in line.memo_rows],
         "contingency": _contingency_words(line, answers),
@@ -176,6 +177,17 @@ def _block(line: _Line, answers: _Answers, said: Said) -> Context:
         "basis": _basis(line, answers.items),
         "owner": _owner(answers, said, f"budget.{'engine' if line.line == 'E' else 'runtime'}"),
     }
+
+
+def priced_so_far(line: _Line) -> str | None:
+    """What is priced of each period that cannot be stated, said not to be its subtotal; None where there is none."""
+    said = []
+    for subtotal, often in ((line.one_time, "one-time"), (line.recurring, "per year")):
+        money = line.priced_so_far(subtotal.period)
+        if money is not None:
+            without = formats.listed(list(dict.fromkeys(subtotal.unpriced)))
+            said.append(f"without {without}: {money.text()} {often}")
+    return f"Priced so far, not a subtotal, {'; '.join(said)}." if said else None
 
 
 def _amounts(line: _Line, said: Said) -> Table | None:

@@ -315,5 +315,5 @@ def _options(selection: Selection) -> Table | None:
         return None
     return Table(
         ("Runtime option", "Rejected because"),
-        tuple((option.name or NOT_GIVEN, option.rejected_because or NOT_GIVEN) for option in options),
+        tuple((option.name or "option without a name", option.rejected_because or NOT_GIVEN) for option in options),
     )

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from wizard.document import formats
+from wizard.document.charts import memory_chart
 from wizard.document.context.common import Context, sources
 from wizard.document.markdown import NOT_GIVEN, Table
 from wizard.selection import Selection
@@ -16,6 +17,9 @@ def sizing(selection: Selection) -> Context:
     if proposed is None or answer is None:
         because = proposed.because if proposed else "No model is carried by this selection."
         return {"sized": None, "floors": None, "not_sized": because, "least": None}
+    memory = Table(
+        ("Item", "Memory per GPU, GiB", "How it is known", "Source"), tuple(_memory_rows(selection, proposed))
+    )
     return {
         "sized": f"{proposed.model} on {proposed.gpu or 'a GPU that is not given'}, "
         f"{formats.counted(proposed.gpus, 'GPU')} per replica",
@@ -23,9 +27,8 @@ def sizing(selection: Selection) -> Context:
         "floors": _floors(selection, answer),
         "floor_because": f"{_sentence(answer.floor.because)}.",
         "floor_gpu": _gpu_words(proposed),
-        "memory": Table(
-            ("Item", "Memory per GPU, GiB", "How it is known", "Source"), tuple(_memory_rows(selection, proposed))
-        ),
+        "memory": memory,
+        "memory_chart": memory_chart(memory),
         "statements": list(_statements(proposed, answer)),
         "least": _least_table(proposed.least),
     }

@@ -1,0 +1,83 @@
+"""The items of one budget line as its screen shows them, with their amounts and the subtotals of that line only."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from wizard.answers_file import Tree
+from wizard.printable import printable
+from wizard.tree import path_of
+
+if TYPE_CHECKING:
+    from wizard.budget.lines import EngineLine, RuntimeLine
+    from wizard.selection import Selection
+
+_WHEN = {"one-time": "once", "monthly": "month", "yearly": "year", "usage-yearly": "usage"}
+#: The state of an item by the letter that sets it.
+STATES = {"n": "not_given", "z": "not_needed"}
+HINT = "a add  Enter edit  Delete remove   price unknown: k ask  n not given  z not needed"
+
+
+def line_of(rows_key: str, selection: "Selection | None") -> "EngineLine | RuntimeLine | None":
+    """The line that a list of items belongs to, as it was worked out last."""
+    if selection is None:
+        return None
+    return selection.engine_line if rows_key.startswith("budget.engine") else selection.runtime_line
+
+
+def item_lines(rows_key: str, rows: Sequence[Tree], selection: "Selection | None" = None) -> list[str]:
+    """One line for each item, or one that says how to add the first; a missing price is said and never 0."""
+    amounts = _amounts(rows_key, rows, selection)
+    lines = [f"{number:>3}  {_line(row, amounts.get(number - 1, ''))}" for number, row in enumerate(rows, 1)]
+    return lines or ["     none yet: Enter adds one"]
+
+
+def subtotal_lines(rows_key: str, selection: "Selection | None") -> list[str]:
+    """The two subtotals of the line, or what each of them lacks; no figure of the other line."""
+    line = line_of(rows_key, selection)
+    if line is None:
+        return []
+    found = []
+    for words, subtotal in (("once", line.one_time), ("yearly", line.recurring)):
+        if subtotal.money is not None:
+            text = f"{subtotal.money.amount:,} {subtotal.money.currency}"
+        elif subtotal.unpriced:
+            text = f"incomplete: {len(subtotal.unpriced)} of {len(subtotal.rows)} unpriced"
+        else:
+            text = "no item"
+        found.append(f"{words}, line {line.line}: {text}")
+    return found
+
+
+def _amounts(rows_key: str, rows: Sequence[Tree], selection: "Selection | None") -> dict[int, str]:
+    """The amounts by the number of the row; those of rows that were changed since stay away."""
+    line = line_of(rows_key, selection)
+    if line is None or selection is None:
+        return {}
+    budget = selection.answers.budget
+    items = budget.engine.items if line.line == "E" else budget.runtime.items
+    found = {}
+    for row in line.rows:
+        number = path_of(row.key)[-1]
+        if not isinstance(number, int) or number >= min(len(rows), len(items)):
+            continue
+        typed = [str(rows[number].get(name, "")) for name in ("quantity", "unit_price")]
+        known = ["" if value is None else str(value) for value in (items[number].quantity, items[number].unit_price)]
+        if typed == known:
+            found[number] = f"{row.amount.amount:,}" if row.amount is not None else "not given"
+    return found
+
+
+def _line(row: Tree, amount: str) -> str:
+    def said(name: str, width: int, absent: str = "not given") -> str:
+        text = printable(str(row.get(name) or absent))
+        return text if len(text) <= width else f"{text[: width - 1]}…"
+
+    name = f"{said('id', 4, '?'):<5}{said('item', 22, ''):<23}"
+    if row.get("state") == "not_needed":
+        return f"{name}not needed: {said('reason', 200, 'no reason given yet')}"
+    if row.get("basis") == "bundled":
+        return f"{name}in the price of {said('included_in', 40, 'another item')}"
+    if row.get("owned_part"):
+        return f"{name}{said('quantity', 9):>9} GPU-Years, {said('owned_part', 20)}, worked out"
+    when = _WHEN.get(str(row.get("frequency")), "?")
+    return f"{name}{when:<6}{said('quantity', 9):>9} x {said('unit_price', 10):>10} = {amount:>12}".rstrip(" =")
