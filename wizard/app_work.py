@@ -154,6 +154,7 @@ class Working(OrderedKeys):
     @work(thread=True, group="plan", exclusive=True, exit_on_error=False)
     def _plan(self, snapshot: "Snapshot", machine: "Machine | None", choices: SmokeChoices) -> None:
         from probes.errors import ProbeError
+        from probes.smoke.points import load_points
         from probes.smoke.prepare import prepare
         from probes.smoke.processes import leftovers
         from wizard.paths import state_dir
@@ -162,7 +163,9 @@ class Working(OrderedKeys):
         try:
             plan = prepare(smoke_request_of(snapshot, machine, self.vllm, choices))
             count = sum(len(run.pids) for run in leftovers(state_dir()))
-            self.post_message(SmokePlanned(plan, leftovers=count))
+            saved = load_points(plan)
+            kept = tuple(point.name for point in saved.points) if saved else ()
+            self.post_message(SmokePlanned(plan, leftovers=count, kept=kept))
         except (SelwizError, ProbeError) as error:
             self.post_message(SmokePlanned(None, f"{error.message}\n{error.remedy}"))
         except Exception as error:
@@ -170,7 +173,8 @@ class Working(OrderedKeys):
 
     def on_smoke_planned(self, event: SmokePlanned) -> None:
         """Show the plan, or why there is none."""
-        self.smoke.plan, self.smoke.problem, self.smoke.leftovers = event.plan, event.problem, event.leftovers
+        self.smoke.plan, self.smoke.problem = event.plan, event.problem
+        self.smoke.leftovers, self.smoke.kept = event.leftovers, event.kept
         self.smoke.status = "planned" if event.plan is not None else "cannot"
         self.refresh_page()
 
@@ -239,10 +243,8 @@ class Working(OrderedKeys):
             self.post_message(SmokeEnded(None, f"a fault of selwiz itself: {type(error).__name__}: {error}"))
 
     def on_smoke_told(self, event: SmokeTold) -> None:
-        """Take one event of the running smoke."""
+        """Take one event of the running smoke; its screen draws at its own pace, however fast a log is."""
         self.smoke.take(event.what, event.given)
-        if hasattr(self.screen, "tick"):
-            self.refresh_page()
 
     def on_smoke_ended(self, event: SmokeEnded) -> None:
         """Keep the result, so that the document can use it."""
@@ -252,7 +254,7 @@ class Working(OrderedKeys):
 
             keep_machine(Path(event.folder), self.machine)
             self._session.smoke_dir = event.folder
-            run.points = list(event.result.points)
+            run.points, run.strategies = list(event.result.points), event.result.strategies
             self.autosave()
             failure = event.result.failure
             run.status = "failed" if failure else "done"

@@ -51,6 +51,8 @@ class SmokePlanned(Message):
     plan: "SmokePlan | None"
     problem: str = ""
     leftovers: int = 0
+    kept: tuple[str, ...] = ()
+    """The points that a stopped run of the same kind left."""
 
 
 @dataclass

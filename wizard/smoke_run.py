@@ -9,7 +9,7 @@ from wizard.printable import printable
 
 if TYPE_CHECKING:
     from probes.smoke.plan import SmokePlan
-    from probes.smoke.result import Point, Remedy, SmokeResult
+    from probes.smoke.result import Point, Remedy, SmokeResult, StrategySeen
     from probes.smoke.telemetry import Live
     from wizard.session import Session
 
@@ -45,6 +45,10 @@ class TellingObserver:
         """Pass what the last second showed on."""
         self._tell("live", (live,))
 
+    def on_strategies(self, strategies: "tuple[StrategySeen, ...]") -> None:
+        """Pass on which strategies the server shows."""
+        self._tell("strategies", (strategies,))
+
     def on_note(self, text: str) -> None:
         """Pass a sentence on."""
         self._tell("note", (text,))
@@ -59,12 +63,14 @@ class SmokeChoices:
     prompts: str = ""
     """The file of own prompts; empty: the profile of the answers."""
 
-    @property
-    def words(self) -> str:
-        """The choices in one line, each with its key."""
-        prompts = self.prompts or "of the profile"
+    def words(self, kept: tuple[str, ...] = ()) -> str:
+        """The choices in one line, each with its key; `kept` are the points that a stopped run left."""
         search, resume = ("yes" if given else "no" for given in (self.search, self.resume))
-        return f"c search for the greatest load: {search}   r resume: {resume}   p prompts: {prompts}"
+        words = [f"c search the greatest load: {search}"]
+        if kept:
+            words.append(f"r take over {', '.join(kept)} from the stopped run: {resume}")
+        words.append(f"p prompts: {self.prompts or 'of the profile'}")
+        return "   ".join(words)
 
 
 DEFAULT_CHOICES = SmokeChoices()
@@ -78,9 +84,12 @@ class SmokeRun:
     plan: "SmokePlan | None" = None
     problem: str = ""
     leftovers: int = 0
+    kept: tuple[str, ...] = ()
+    """The points that a stopped run of the same kind left; they can be taken over."""
     phases: list[tuple[str, str, float]] = field(default_factory=list)
     progress: tuple[str, int, int | None] | None = None
     points: list["Point"] = field(default_factory=list)
+    strategies: "tuple[StrategySeen, ...]" = ()
     live: deque["Live"] = field(default_factory=lambda: deque(maxlen=600))
     log: deque[str] = field(default_factory=lambda: deque(maxlen=200))
     notes: list[str] = field(default_factory=list)
@@ -90,6 +99,12 @@ class SmokeRun:
     def active(self) -> bool:
         """Whether children of ours may be alive."""
         return self.status in ("running", "stopping")
+
+    @property
+    def pipeline_only(self) -> bool:
+        """Whether the stand-in is measured, so that no figure is one of the selection."""
+        mode = self.result.mode if self.result else self.plan.request.mode if self.plan else ""
+        return mode == "tiny"
 
     @property
     def remedy(self) -> "Remedy | None":
@@ -110,6 +125,8 @@ class SmokeRun:
             self.log.append(printable(given[0]))
         elif what == "point":
             self.points.append(given[0])
+        elif what == "strategies":
+            self.strategies = given[0]
         else:
             self.notes.append(printable(given[0]))
 

@@ -1,14 +1,15 @@
-"""A smoke as words: the lines and figures that its screen shows. Nothing here draws."""
+"""A smoke as words: the lines that its screen shows. Nothing here draws."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from wizard.printable import printable
+from wizard.smoke_figures import figure_lines, latency_plot
 from wizard.smoke_run import SmokeRun, Status
+from wizard.widgets.frame import fitted
 
 if TYPE_CHECKING:
-    from probes.smoke.result import CeilingResult, Point, SmokeResult
-    from probes.smoke.telemetry import Live
+    from probes.smoke.result import CeilingResult, Latency, Point, StrategySeen
 
 WORDS: dict[Status, str] = {
     "none": "not planned yet",
@@ -17,36 +18,69 @@ WORDS: dict[Status, str] = {
     "cannot": "cannot be run",
     "running": "running",
     "stopping": "stopping, the GPUs are freed",
-    "stopped": "stopped; nothing was kept",
+    "stopped": "stopped",
     "failed": "failed",
     "done": "done",
 }
-
-_METRICS = ("ttft_ms", "tpot_ms", "e2e_ms")
-_BAR = 24
+METRICS = ("ttft_ms", "tpot_ms", "e2e_ms")
 GIB = 1024**3
+#: Lines of the server's log under a run that failed.
+_LOG_TAIL = 6
 
 
-def smoke_lines(run: SmokeRun, elapsed_s: float, width: int, height: int) -> list[str]:
-    """What the smoke screen shows, at most `height` lines; the log gives way first, then the oldest phases."""
-    lines = [f"Smoke: {WORDS[run.status]}" + (f", {elapsed_s:.0f} s" if run.active else "")]
-    if run.problem:
-        lines += ["", *run.problem.splitlines()]
-        if run.remedy is not None:
-            sign = "=" if run.remedy.how == "set" else "+="
-            lines.append(f"a changes the answer: {run.remedy.key} {sign} {printable(run.remedy.value)}")
-    if run.result is None and (run.status in ("planned", "planning", "none", "cannot") or run.plan is None):
+def smoke_lines(run: SmokeRun, elapsed_s: float, width: int) -> list[str]:
+    """What the smoke screen shows, the most urgent first; it scrolls where there is less room."""
+    lines = [_head(run, elapsed_s), *_problem_lines(run)]
+    if run.result is None and not run.phases:
         return [*lines, "", *_plan_lines(run)]
-    rows = _phase_lines(run)
-    tail = [*point_lines(run), *outcome_lines(run, width), *(f"! {note}" for note in run.notes)]
-    room = height - len(lines) - len(tail) - 3
-    lines += ["", *(rows[-max(3, room) :] if len(rows) > max(3, room) else rows)]
+    lines += _section(_phase_lines(run, elapsed_s), width)
     if run.active:
-        lines += _progress_lines(run, width)
-    lines += ["", *tail] if tail else []
-    left = height - len(lines) - 1
-    if left > 1 and run.log:
-        lines += ["", *(f"server  {line[: width - 10]}" for line in list(run.log)[-(left - 1) :])]
+        doing = f"server  {run.log[-1]}" if run.log else ""
+        lines += [fitted(line, width) for line in (*_next_lines(run), doing) if line]
+        lines += _section(figure_lines(run.live, width), width)
+        lines += _section(claim_lines(run), None)
+    lines += _section(point_lines(run.points, pipeline_only=run.pipeline_only), None)
+    lines += _section(outcome_lines(run, width), None)
+    lines += _section([f"! {printable(note)}" for note in run.notes], None)
+    if run.status == "failed":
+        lines += _section([f"server  {line}" for line in list(run.log)[-_LOG_TAIL:]], width)
+    return lines
+
+
+def _section(lines: list[str], width: int | None) -> list[str]:
+    """Lines below an empty one, cut to a width where they are better cut than wrapped; nothing if there are none."""
+    return ["", *(line if width is None else fitted(line, width) for line in lines)] if lines else []
+
+
+def clock(seconds: float) -> str:
+    """Minutes and seconds, as on a clock."""
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+
+
+def _head(run: SmokeRun, elapsed_s: float) -> str:
+    words = WORDS[run.status]
+    if run.active and run.plan is not None:
+        words += f"   {clock(elapsed_s)} of at most {clock(run.plan.request.time_limit_s)}"
+    if run.status == "stopped":
+        count = len(run.points)
+        words += f"; {_points(count)} kept, r takes {'it' if count == 1 else 'them'} over" if count else ""
+        words += "" if count else "; no point was finished"
+    if run.pipeline_only:
+        words += "   (stand-in model: shows that the chain works here, no speed)"
+    return f"Smoke: {words}"
+
+
+def _points(count: int) -> str:
+    return "1 finished point is" if count == 1 else f"{count} finished points are"
+
+
+def _problem_lines(run: SmokeRun) -> list[str]:
+    if not run.problem:
+        return []
+    lines = ["", *(printable(line) for line in run.problem.splitlines())]
+    if run.remedy is not None:
+        sign = "=" if run.remedy.how == "set" else "+="
+        lines.append(f"a changes the answer: {run.remedy.key} {sign} {printable(run.remedy.value)}")
     return lines
 
 
@@ -59,69 +93,136 @@ def _plan_lines(run: SmokeRun) -> list[str]:
     return lines
 
 
-def _phase_lines(run: SmokeRun) -> list[str]:
-    rows = []
+def _phase_lines(run: SmokeRun, elapsed_s: float) -> list[str]:
+    """One row for each phase, the parts of the server's start together in one; with what is to come below."""
+    rows: list[tuple[str, float, list[str]]] = []
     for number, (phase, detail, start_s) in enumerate(run.phases):
         last = number == len(run.phases) - 1
-        end_s = None if last else run.phases[number + 1][2]
-        took = "" if end_s is None else f"{end_s - start_s:>5.0f} s"
-        rows.append(f"{'now ' if last and run.active else 'done'}  {phase:<10}{took:>8}  {printable(detail)}")
-    return rows
-
-
-def _progress_lines(run: SmokeRun, width: int) -> list[str]:
+        end_s = run.phases[number + 1][2] if not last else elapsed_s if run.active else start_s
+        took = max(0.0, end_s - start_s)
+        if phase == "start" and rows and rows[-1][0] == "start":
+            rows[-1] = (phase, rows[-1][1] + took, [*rows[-1][2], _part(detail, took)])
+        else:
+            rows.append((phase, took, [_part(detail, took) if phase == "start" else printable(detail)]))
+    lines = []
+    for number, (phase, took, details) in enumerate(rows):
+        now = number == len(rows) - 1 and run.active
+        lines.append(f"{'now ' if now else 'done'}  {phase:<10}{took:>5.0f} s  {'   '.join(details)}")
     name, done, total = run.progress or ("", 0, None)
-    if not total:
+    if run.active and name and total:
+        filled = round(min(done / total, 1) * 28)
+        lines.append(f"      {'█' * filled}{'░' * (28 - filled)}  {done} of {total}")
+    return lines
+
+
+def _part(detail: str, took_s: float) -> str:
+    return f"{printable(detail)} {took_s:.0f}" if took_s >= 0.5 else printable(detail)
+
+
+def _next_lines(run: SmokeRun) -> list[str]:
+    """The loads of the plan that were not begun yet."""
+    if run.plan is None or run.status != "running":
         return []
-    filled = round(min(done / total, 1) * 28)
-    return [f"      {name:<10}{'█' * filled}{'░' * (28 - filled)}  {done} of {total}"[:width]]
+    begun = {detail.split(",")[0] for phase, detail, _ in run.phases if phase in ("measure", "search")}
+    begun |= {"warmup"} if any(phase == "warm-up" for phase, _, _ in run.phases) else set()
+    lines = []
+    for planned in run.plan.runs:
+        if planned.name not in begun and planned.kind not in begun:
+            words = f"{planned.requests} requests, {planned.workload.concurrency} at a time"
+            lines.append(f"next  {planned.name:<10}{'':>7}  {words}")
+    if run.plan.request.search and not any(phase == "search" for phase, _, _ in run.phases):
+        lines.append(f"next  {'search':<10}{'':>7}  the greatest load at which every ceiling holds")
+    return lines
 
 
-def point_lines(run: SmokeRun) -> list[str]:
+def claim_lines(run: SmokeRun) -> list[str]:
+    """What the loads of the plan will be enough for: a percentile needs its least number of requests."""
+    if run.plan is None:
+        return []
+    if run.pipeline_only:
+        return ["No ceiling is judged: what the stand-in takes says nothing of the selection."]
+    from probes.smoke.statistics import requests_needed
+
+    planned = min((one.requests for one in run.plan.runs if one.kind != "warmup"), default=0)
+    lines = []
+    for percentile in sorted({ceiling.percentile for ceiling in run.plan.request.ceilings}):
+        least = requests_needed(percentile)
+        can = "can be claimed" if planned >= least else "will not be claimed"
+        lines.append(f"p{percentile:g} {can}: a load has {planned} requests, {least} needed with none over.")
+    return lines
+
+
+def point_lines(points: "Sequence[Point]", *, pipeline_only: bool) -> list[str]:
     """Every finished point, with its verdicts and the requests that each of them needs."""
     lines = []
-    pipeline_only = "tiny" in (run.result.mode if run.result else "", run.plan.request.mode if run.plan else "")
-    for point in run.points:
-        hits = "" if point.prefix_hit_rate is None else f", {point.prefix_hit_rate:.0%} of prompts from cache"
+    for point in points:
+        hits = "" if point.prefix_hit_rate is None else f", {point.prefix_hit_rate:.0%} from cache"
+        failed = f", {point.failed} failed" if point.failed else ""
         lines.append(
-            f"{point.kind.replace('_', ' ')}: {point.completed} of {point.requests} requests, "
-            f"{point.concurrency} at a time, {point.output_tok_s:,.0f} output tokens/s{hits}"
+            f"{point.kind.replace('_', ' ')}: {point.concurrency} at a time, {point.completed} of {point.requests} done"
+            f"{failed}, {point.output_tok_s:,.0f} tokens/s{hits}"
         )
-        for name in _METRICS:
-            latency = getattr(point, name)
-            if latency.p50 is None:
-                continue
-            p95 = "not claimed" if latency.p95 is None else f"{latency.p95:,.1f}"
-            lines.append(f"  {name[:-3].upper():<5}{latency.p50:>9,.1f} ms, p95 {p95}")
-            tested = [ceiling for ceiling in point.ceilings if ceiling.metric == name]
-            lines += [f"       {verdict_words(one, pipeline_only=pipeline_only)}" for one in tested]
+        if point.kind == "search":
+            lines += _short_verdicts(point, pipeline_only=pipeline_only)
+        else:
+            lines += _table(point, pipeline_only=pipeline_only)
     return lines
+
+
+def _table(point: "Point", *, pipeline_only: bool) -> list[str]:
+    lines = [f" {'ms':<5}{'median':>8}{'p95':>9}{'ceiling':>11}{'over':>12}"]
+    for name in METRICS:
+        latency: Latency = getattr(point, name)
+        if latency.p50 is None:
+            continue
+        p95 = "no claim" if latency.p95 is None else _ms(latency.p95)
+        start = f" {name[:-3].upper():<5}{_ms(latency.p50):>8}{p95:>9}"
+        tested = [ceiling for ceiling in point.ceilings if ceiling.metric == name]
+        if not tested:
+            lines.append(f"{start}{'none':>11}")
+        for one in tested:
+            ceiling, over = f"p{one.percentile:g} {_limit(one.limit)}", f"{one.over} of {one.n}"
+            words = verdict_words(one, pipeline_only=pipeline_only)
+            lines.append(f"{start}{ceiling:>11}{over:>12}  {words}")
+            start = " " * len(start)
+    return lines
+
+
+def _short_verdicts(point: "Point", *, pipeline_only: bool) -> list[str]:
+    words = [
+        f"{one.metric[:-3].upper()} {verdict_words(one, pipeline_only=pipeline_only)} ({one.over} of {one.n} over)"
+        for one in point.ceilings
+    ]
+    return [f" {'; '.join(words)}"] if words else []
+
+
+def _ms(value: float) -> str:
+    return f"{value:,.1f}" if value < 1000 else f"{value:,.0f}"
+
+
+def _limit(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1 else f"{value:g}"
 
 
 def verdict_words(ceiling: "CeilingResult", *, pipeline_only: bool) -> str:
     """What may be claimed of one ceiling so far, and how many requests would be enough where these are not."""
-    words = f"p{ceiling.percentile:g} <= {ceiling.limit:,.0f}: {ceiling.over} of {ceiling.n} over, "
     if pipeline_only:
-        return f"{words}not claimed (pipeline only)"
-    needed = ceiling.n_needed
+        return "not judged"
+    words, needed = ceiling.verdict.replace("_", " "), ceiling.n_needed
     if ceiling.verdict in ("not_claimed", "not_supported") and needed is not None and needed > ceiling.n:
-        return f"{words}{ceiling.verdict.replace('_', ' ')} (needs {needed:,} with {ceiling.over} over)"
-    return f"{words}{ceiling.verdict.replace('_', ' ')}"
+        return f"{words}, needs {needed:,}"
+    return words
 
 
 def outcome_lines(run: SmokeRun, width: int) -> list[str]:
-    """What the finished run showed besides its points: capacity, strategies, memory, energy, the end."""
-    result = run.result
+    """What the run showed besides its points: strategies, and at its end capacity, memory, energy, what was left."""
+    lines, result = strategy_lines(run.strategies, so_far=run.active), run.result
     if result is None:
-        return []
-    lines = []
-    searched = [point for point in result.points if point.kind == "search"]
+        return lines
     if result.capacity is not None:
         kind = "edge, a higher load failed" if result.capacity.kind == "edge" else "at least"
         lines.append(f"Greatest concurrency: {result.capacity.concurrency} ({kind}: {result.capacity.stop_reason})")
-    if searched:
-        lines += latency_plot(result.points, width)
-    lines += _strategy_lines(result)
+    lines += latency_plot(result.points, width)
     for row in result.memory:
         if row.predicted_bytes is not None and row.measured_bytes:
             off = (row.predicted_bytes - row.measured_bytes) / row.measured_bytes
@@ -134,84 +235,13 @@ def outcome_lines(run: SmokeRun, width: int) -> list[str]:
     return lines
 
 
-def _strategy_lines(result: "SmokeResult") -> list[str]:
+def strategy_lines(strategies: "Sequence[StrategySeen]", *, so_far: bool) -> list[str]:
+    """The strategies of section 1 by what the server shows of them; some are tried only after the loads."""
     lines = []
-    for seen, words in (
-        ("in_force", "seen in force"),
-        ("not_in_force", "not in force"),
-        ("not_visible", "not visible"),
-    ):
-        ids = [row.id.replace("_", " ") for row in result.strategies if row.seen == seen]
+    for seen in ("in_force", "not_in_force", "not_visible"):
+        ids = [row.id.replace("_", " ") for row in strategies if row.seen == seen]
         if ids:
-            lines.append(f"Strategies {words}: {', '.join(ids)}")
+            words = {"in_force": "seen in force"}.get(seen, seen.replace("_", " "))
+            until = " so far" if so_far and seen == "not_visible" else ""
+            lines.append(f"Strategies {words}{until}: {', '.join(ids)}")
     return lines
-
-
-def latency_plot(points: "Sequence[Point]", width: int) -> list[str]:
-    """Latency against concurrency, a bar for each measured load; `|` marks the ceiling where it lies in the plot.
-
-    The bars are of the percentile that the ceiling is for where it is claimed, else of the median, which is said.
-    """
-    lines = []
-    for name in _METRICS:
-        measured = sorted((p.concurrency, p) for p in points if p.kind == "search" or p is _asked(points))
-        rows = [(number, _shown(getattr(point, name)), point) for number, point in measured]
-        known = [value for _, (value, _), _ in rows if value is not None]
-        limits = [ceiling.limit for _, _, point in rows for ceiling in point.ceilings if ceiling.metric == name]
-        if not known or not limits:
-            continue
-        limit, bar = limits[0], max(8, min(_BAR, width - 44))
-        scale = max(*known, limit)
-        lines.append(f"{name[:-3].upper()} against calls at a time; | is the ceiling of {limit:,.0f} ms")
-        for number, (value, which), _point in rows:
-            if value is not None:
-                lines.append(f"  {number:>5}  {_bar(value, limit, scale, bar)}  {value:>9,.1f} ms {which}")
-    return lines
-
-
-def _asked(points: "Sequence[Point]") -> "Point | None":
-    """The point from which the search began: the last that was asked for."""
-    return next((point for point in reversed(points) if point.kind != "search"), None)
-
-
-def _shown(latency: object) -> tuple[float | None, str]:
-    p95 = getattr(latency, "p95", None)
-    return (p95, "p95") if p95 is not None else (getattr(latency, "p50", None), "median")
-
-
-def _bar(value: float, limit: float, scale: float, width: int) -> str:
-    filled, mark = max(1, round(value / scale * width)), min(width - 1, round(limit / scale * width))
-    cells = ["█" if place < filled else " " for place in range(width)]
-    cells[mark] = "|"
-    return "".join(cells)
-
-
-class Series(NamedTuple):
-    """One live figure: its name, its values over time, oldest first, and the newest in words."""
-
-    name: str
-    values: tuple[float, ...]
-    words: str
-
-
-def live_series(live: "Sequence[Live]") -> list[Series]:
-    """The figures of the last seconds that a server or a GPU told; one that none tells is left out."""
-    rows: list[tuple[str, list[float | None], str]] = [
-        ("output tokens/s", [one.server.output_tok_s for one in live], "{:,.0f}"),
-        ("running", [one.server.running for one in live], "{:,.0f}"),
-        ("waiting", [one.server.waiting for one in live], "{:,.0f}"),
-        ("cache in use", [one.server.kv_usage for one in live], "{:.0%}"),
-        ("cache hits", [one.server.prefix_hit_rate for one in live], "{:.0%}"),
-        (
-            f"power, {live[-1].gpus} GPUs" if live and live[-1].gpus != 1 else "power",
-            [o.power_w for o in live],
-            "{:,.0f} W",
-        ),
-    ]
-    found = []
-    for name, values, words in rows:
-        known = tuple(value for value in values if value is not None)
-        if known:
-            newest = values[-1]
-            found.append(Series(name, known, "not told now" if newest is None else words.format(newest)))
-    return found
