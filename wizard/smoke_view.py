@@ -66,7 +66,7 @@ def _head(run: SmokeRun, elapsed_s: float) -> str:
         words += f"; {_points(count)} kept, r takes {'it' if count == 1 else 'them'} over" if count else ""
         words += "" if count else "; no point was finished"
     if run.pipeline_only:
-        words += "   (stand-in model: shows that the chain works here, no speed)"
+        words += "   (stand-in: its speed says nothing)"
     return f"Smoke: {words}"
 
 
