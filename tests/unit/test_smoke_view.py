@@ -24,9 +24,9 @@ def second(number: int, power_w: float | None = None, gpus: int = 0) -> Live:
     return Live(sample, power_w, gpus)
 
 
-def running(folder: Path, **changes: object) -> SmokeRun:
+def running(folder: Path, *, mode: str = "local", search: bool = False) -> SmokeRun:
     """A run in the middle of its second load."""
-    run = SmokeRun(status="running", plan=plan(folder, ceilings=CEILINGS, **changes))
+    run = SmokeRun(status="running", plan=plan(folder, ceilings=CEILINGS, mode=mode, search=search))
     run.take("phase", ("preflight", "vLLM 0.33.0, mode local", 0.0))
     run.take("phase", ("start", "starting the server", 4.0))
     run.take("phase", ("start", "weights", 9.0))
