@@ -51,6 +51,8 @@ class SmokePlanned(Message):
     plan: "SmokePlan | None"
     problem: str = ""
     leftovers: int = 0
+    kept: tuple[str, ...] = ()
+    """The points that a stopped run of the same kind left."""
 
 
 @dataclass
@@ -67,3 +69,5 @@ class SmokeEnded(Message):
 
     result: "SmokeResult | None"
     problem: str = ""
+    folder: str = ""
+    """Where the result lies."""

@@ -15,6 +15,7 @@ from wizard.gather import Gathered, gather_layers
 from wizard.paths import state_dir
 from wizard.selection import Selection
 from wizard.session import Session
+from wizard.smoke_run import DEFAULT_CHOICES, SmokeChoices
 from wizard.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -53,14 +54,35 @@ def draft_of(session: Session, machine: Machine | None, day: datetime.date | Non
     return draft(gathered, prepared_on=day or today(), smoke=smoke, folder=folder)
 
 
-def smoke_request_of(snapshot: Snapshot, machine: Machine | None, vllm: Path | None) -> "SmokeRequest":
+def smoke_request_of(
+    snapshot: Snapshot, machine: Machine | None, vllm: Path | None, choices: SmokeChoices = DEFAULT_CHOICES
+) -> "SmokeRequest":
     """What the smoke of this session is asked to do; each run has a folder of its own."""
     from wizard.smoke_request import SmokeOptions, smoke_request
 
     moment = datetime.datetime.now(datetime.UTC).strftime("%Y%m%d-%H%M%S")
     folder = state_dir() / "smoke" / f"{snapshot.name}-{moment}"
     gathered = gather_layers([snapshot.layer], machine=machine, probe=False)
-    return smoke_request(gathered, SmokeOptions(out_dir=folder, state_dir=state_dir(), vllm=vllm))
+    return smoke_request(
+        gathered,
+        SmokeOptions(
+            out_dir=folder,
+            state_dir=state_dir(),
+            vllm=vllm,
+            search=choices.search,
+            resume=choices.resume,
+            prompts=Path(choices.prompts).expanduser() if choices.prompts else None,
+        ),
+    )
+
+
+def import_smoke(snapshot: Snapshot, machine: Machine | None, file: Path) -> tuple[SmokeResult, Path]:
+    """Take a result file of vLLM's load tool over, and say where it lies now. Raises `ProbeError` or `UsageError`."""
+    from probes.smoke.imported import import_result
+    from probes.smoke.report import utc_now
+
+    request = smoke_request_of(snapshot, machine, None).model_copy(update={"mode": "tiny"})
+    return import_result(file, request, utc_now()), request.out_dir
 
 
 def keep_machine(folder: Path, machine: Machine | None) -> None:

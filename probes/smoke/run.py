@@ -107,9 +107,9 @@ class _Smoke:
                 self.watching.nothing_started_yet()
             self.start_server()
         self.check_lengths()
+        self.read_settings()
         for run in self.plan.runs:
             self.take_over_or_measure(run)
-        self.read_settings()
         self.try_out()
         if self.request.search:
             self.search()
@@ -237,6 +237,8 @@ class _Smoke:
         except OSError:
             self.state.notes.append("Finished points could not be kept for a later start.")
         self.observer.on_point(point)
+        report = Report(self.plan, self.state, self.children, self.scrub)
+        self.observer.on_strategies(report.strategies(parse_metrics(self.state.metrics_text)))
 
     def take_over_or_measure(self, run: PlannedRun) -> None:
         """Use the point of an unfinished run if there is one, else measure."""

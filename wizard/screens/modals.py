@@ -114,9 +114,9 @@ class PathScreen(ModalScreen[str | None]):
     DEFAULT_CSS = WINDOW_CSS.format(name="PathScreen")
     BINDINGS = [Binding("escape,f3", "dismiss(None)", show=False)]
 
-    def __init__(self, title: str, hint: str, value: str = "") -> None:
+    def __init__(self, title: str, hint: str, value: str = "", *, may_be_empty: bool = False) -> None:
         super().__init__()
-        self._title, self._hint, self._value = title, hint, value
+        self._title, self._hint, self._value, self._may_be_empty = title, hint, value, may_be_empty
 
     def compose(self) -> ComposeResult:
         """One field."""
@@ -127,7 +127,8 @@ class PathScreen(ModalScreen[str | None]):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter takes the path."""
-        self.dismiss(event.value.strip() or None)
+        path = event.value.strip()
+        self.dismiss(path if path or self._may_be_empty else None)
 
 
 class ChoiceScreen(ModalScreen[int | None]):
