@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wizard.printable import printable
@@ -65,13 +66,6 @@ def side_by_side(left: Sequence[str], right: Sequence[str], width: int) -> str:
     return "\n".join(lines)
 
 
-def sources_line(selection: "Selection") -> str:
-    """How well founded the figures are: how many answers come from where."""
-    counts = Counter(origin.word for origin in selection.origins.values())
-    words = [f"{counts[word]} {word}" for word in ("answer", "probe", "derived", "default") if counts[word]]
-    return "Values: " + ", ".join([*words, f"{len(selection.open_answers)} open"])
-
-
 def smoke_words(selection: "Selection") -> str:
     """What the document can say of a measurement."""
     smoke = selection.smoke
@@ -98,11 +92,21 @@ def machine_lines(text: str) -> str:
     return "\n".join(printable(line) for line in text.splitlines())
 
 
-def machine_summary(machine: "Machine", seconds: float) -> str:
-    """The machine in a few lines: GPUs that are alike in one, driver, host, vLLM, and the first thing that is wrong."""
+def sim_words(where: str) -> str:
+    """What the badge SIM means: whose readings these are."""
+    if where.startswith("plan:"):
+        return f"SIM  {printable(where.removeprefix('plan:'))}: a machine that will be bought, from the catalogue"
+    return f"SIM  {printable(Path(where).name)}: a machine recorded elsewhere, not this one"
+
+
+def machine_summary(machine: "Machine", seconds: float, where: str = "") -> str:
+    """The machine in a few lines: GPUs that are alike in one, driver, host, vLLM, and the first thing that is wrong.
+
+    `where` names the machine where it is not this one.
+    """
     from probes.report import gib
 
-    lines = [f"MACHINE  read in {seconds:.1f} s"]
+    lines = [sim_words(where) if where else f"MACHINE  read in {seconds:.1f} s"]
     groups: dict[tuple[str, str, str], list[str]] = {}
     for gpu in machine.gpus:
         state = "usable" if gpu.usable else f"not usable: {gpu.unusable_because or 'unknown'}"
@@ -113,7 +117,7 @@ def machine_summary(machine: "Machine", seconds: float) -> str:
     if not machine.gpus:
         lines.append("  GPU          none found; every question still works")
     lines += [f"  vLLM         {found.version}, {found.build} build" for found in machine.runtimes[:2]]
-    if not machine.runtimes:
+    if not machine.runtimes and not where:
         lines.append("  vLLM         none found; name it with --vllm PATH, or the smoke is left out")
     for problem in machine.problems[:1]:
         more = len(machine.problems) - 1
