@@ -211,7 +211,7 @@ class WizardApp(Ways):
         return True
 
     def _take_machine(self, session: "Session") -> None:
-        """A machine that was named by hand counts, and for a new selection the one that is shown; else the session's."""
+        """A machine named by hand counts, and for a new selection the one that is shown; else the session's own."""
         if self._where_chosen or not session.saved_at:
             session.where = self.where
         self._where_chosen = False

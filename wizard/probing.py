@@ -14,7 +14,7 @@ LIMIT_S = 40.0
 
 @dataclass
 class Probing:
-    """One reading of this machine, or of the one that `where` names. `end` may be called at any time and leaves nothing."""
+    """One reading of this machine, or of the one that `where` names. `end` may be called at any time."""
 
     vllm: Path | None = None
     where: str = ""

@@ -1,4 +1,4 @@
-"""The other ways in from the first screen, by keyboard alone: another machine, a delivery, a log, an earlier selection."""
+"""The other ways in, by keyboard alone: another machine, a delivery, a log, an earlier selection."""
 
 import json
 from collections.abc import Iterator
@@ -156,7 +156,9 @@ async def test_a_delivery_is_checked_and_reported(wizard: WizardApp, tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"), [("nothing.selection.json", "does not exist"), ("[/\x00", "does not exist")], ids=["none", "hostile"]
+    ("typed", "said"),
+    [("nothing.selection.json", "does not exist"), ("[/\x00", "does not exist")],
+    ids=["none", "hostile"],
 )
 async def test_a_delivery_that_cannot_be_checked_is_explained(wizard: WizardApp, typed: str, said: str) -> None:
     async with wizard.run_test(size=NARROW) as pilot:
@@ -201,7 +203,7 @@ async def test_an_earlier_selection_opens_with_what_changed_the_machine_included
         await paste(pilot, "v1.selection.json")
         await pilot.press("enter")
         await settle(pilot, lambda a: isinstance(a.screen, ChangesScreen) and wizard.since is not None)
-        assert "What differs from it so far" in words(wizard)
+        assert "next version of that selection" in words(wizard)
         wizard.plan_for("plan:L40Sx4")
         await settle(pilot, lambda a: "machine.gpus" in words(a))
         await pilot.press("f4")

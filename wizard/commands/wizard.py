@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _where(named: str | None) -> str:
-    """The other machine that is named, once it is known to be one; its file by its whole path, as sessions are moved."""
+    """The other machine that is named, once it is known to be one; a file by its whole path, for a later start."""
     if not named:
         return ""
     from wizard.machine import machine_at

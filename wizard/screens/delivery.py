@@ -138,7 +138,9 @@ def _line(check: Check) -> str:
 
 def _lines(check: Check) -> list[str]:
     lines = [check.what, "", f"approved  {printable(check.approved)}"]
-    lines.append(f"found     {printable(check.found or 'nothing seen')}" + (f", in {check.seen_in}" if check.seen_in else ""))
+    lines.append(
+        f"found     {printable(check.found or 'nothing seen')}" + (f", in {check.seen_in}" if check.seen_in else "")
+    )
     lines += [f"verdict   {check.verdict.replace('_', ' ')}", f"touches   {check.touches}"]
     return [*lines, *(["", f"What would show it: {check.would_show}"] if check.would_show else [])]
 

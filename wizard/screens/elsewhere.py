@@ -54,7 +54,9 @@ class ElsewhereScreen(ModalScreen[str | None]):
     def _list(self, typed: str) -> None:
         names = [row.name for row in reversed(gpus()) if typed.casefold().strip() in row.name.casefold()]
         self.query_one(Listing).say(([HERE] if self._where else []) + names)
-        self.query_one("#problem", Static).update("" if names else "No type of the catalogue; a file may have any name.")
+        self.query_one("#problem", Static).update(
+            "" if names else "No type of the catalogue; a file may have any name."
+        )
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Only the types whose name has what is typed."""

@@ -1,6 +1,5 @@
 """The review: what is wrong, what is open, how well founded it is, and the two lines side by side, unadded."""
 
-
 import contextlib
 from collections import Counter
 from pathlib import Path

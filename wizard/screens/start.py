@@ -116,8 +116,8 @@ class StartScreen(Screen[None]):
 
     def _take(self, index: int) -> None:
         app = cast("WizardApp", self.app)
-        ways = (app.new_short, app.new_full, app.open_file, app.ask_machine, app.ask_delivery, app.ask_log)
-        ways = (*ways, app.show_machine)
+        begin = (app.new_short, app.new_full, app.open_file)
+        ways = (*begin, app.ask_machine, app.ask_delivery, app.ask_log, app.show_machine)
         if index < len(self.saved):
             app.resume(self.saved[index])
         elif index - len(self.saved) < len(ways):

@@ -35,7 +35,9 @@ def frame_line(width: int, decision: str, where: str, title: str, saved: str, *,
     shown = fitted(title, room) if room >= 6 else ""
     gap = max(1, width - left - len(shown) - len(saved) - (2 if shown and saved else 0) - 1)
     end = f"{shown}  {saved}" if shown and saved else f"{shown}{saved}"
-    return Content.assemble((word, COLOURS.get(decision, "bold reverse")), (badge, "bold black on yellow"), f" {where}{' ' * gap}{end}")
+    return Content.assemble(
+        (word, COLOURS.get(decision, "bold reverse")), (badge, "bold black on yellow"), f" {where}{' ' * gap}{end}"
+    )
 
 
 class Frame(Widget):

@@ -5,6 +5,8 @@ from textual.strip import Strip
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from wizard.heading import Heading
+
 SIGN = "> "
 
 
@@ -14,10 +16,11 @@ class Listing(OptionList):
     DEFAULT_CSS = """
     Listing, Listing:focus { border: none; padding: 0; }
     Listing > .option-list--option { padding: 0; }
+    Listing > .option-list--option-disabled { color: $foreground; text-style: bold; }
     """
 
     def __init__(self, *lines: str, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
-        super().__init__(*(Option(line) for line in lines), id=id, markup=False)
+        super().__init__(*map(_option, lines), id=id, markup=False)
 
     def say(self, lines: list[str]) -> None:
         """Show these lines; the place that is highlighted stays."""
@@ -25,8 +28,11 @@ class Listing(OptionList):
             return
         at = self.highlighted or 0
         self.clear_options()
-        self.add_options([Option(line) for line in lines])
-        self.highlighted = min(at, len(lines) - 1) if lines else None
+        self.add_options(map(_option, lines))
+        at = min(at, len(lines) - 1)
+        while 0 <= at < len(lines) - 1 and isinstance(lines[at], Heading):
+            at += 1
+        self.highlighted = at if lines else None
 
     def _get_left_gutter_width(self) -> int:
         """Room for the sign; Textual's own lists with a sign before each line take it in the same way."""
@@ -39,3 +45,7 @@ class Listing(OptionList):
         here = self.has_focus and line < len(self._lines) and self._lines[line] == (self.highlighted, 0)
         style = next((segment.style for segment in strip if segment.text), None)
         return Strip([Segment(SIGN if here else " " * len(SIGN), style), *strip])
+
+
+def _option(line: str) -> Option:
+    return Option(line, disabled=isinstance(line, Heading))
