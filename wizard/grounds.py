@@ -35,8 +35,8 @@ def source_counts(selection: Selection) -> Counter[SourceWord]:
 
 
 def sources_line(counts: Counter[SourceWord]) -> str:
-    """The counts in one line, the most frequent first."""
-    return "Sources: " + ", ".join(f"{count} {word}" for word, count in counts.most_common())
+    """The counts in one line, the most frequent first; facts of selwiz itself say nothing about the selection."""
+    return "Sources: " + ", ".join(f"{count} {word}" for word, count in counts.most_common() if word != "tool")
 
 
 def source_lines(counts: Counter[SourceWord]) -> list[str]:

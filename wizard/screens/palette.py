@@ -54,7 +54,8 @@ ON THE SMOKE                       ON THE REVIEW
 s  start      x  stop              Enter  go to the question
 n  write without a measurement     p  preview      w  write
 a  take the remedy                 c  questions for colleagues
-e  end what an earlier run left    d  what changed"""
+e  end what an earlier run left    d  what changed
+                                   g  how well founded it is"""
 
 
 def open_palette(wizard: "WizardApp") -> None:

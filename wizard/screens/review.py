@@ -50,7 +50,7 @@ class ReviewScreen(Page):
     ReviewScreen.-wide #grounds { height: 1; }
     ReviewScreen #count { height: 1; padding: 0 1; text-style: bold; margin-top: 1; }
     ReviewScreen #lines { height: 6; padding: 0 1; margin-top: 1; }
-    ReviewScreen #grounds { height: 2; padding: 0 1; color: $text-muted; }
+    ReviewScreen #grounds { height: 2; padding: 0 1; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }
     ReviewScreen #since { height: 1; padding: 0 1; display: none; }
     ReviewScreen #keys { height: 1; padding: 0 1; text-style: bold; }
     """

@@ -83,8 +83,8 @@ class StartScreen(Screen[None]):
         lines += [
             "New selection, short   9 questions, about 4 minutes, the rest stays open",
             "New selection, full    every question in 11 steps, most may stay open",
-            "Open                   answers, an earlier selection, or a colleague's reply",
-            "Another machine        plan for one that is not here; SIM then stands everywhere",
+            "Open                   answers, an earlier selection, a colleague's reply",
+            "Another machine        plan for one that is not here, marked SIM",
             "Check a delivery       an approved selection against what runs",
             "Explain a vLLM log     why did it not start, in plain words",
             "This machine           everything that was read, and what is wrong",
