@@ -107,13 +107,13 @@ def machine_summary(machine: "Machine", seconds: float, where: str = "") -> str:
     from probes.report import gib
 
     lines = [sim_words(where) if where else f"MACHINE  read in {seconds:.1f} s"]
-    groups: dict[tuple[str, str, str], list[str]] = {}
+    groups: dict[tuple[str, str, str], list[int]] = {}
     for gpu in machine.gpus:
         state = "usable" if gpu.usable else f"not usable: {gpu.unusable_because or 'unknown'}"
         memory = f"{gib(gpu.memory_free_bytes)} of {gib(gpu.memory_total_bytes)} GiB free"
-        groups.setdefault((str(gpu.name.value or "unknown"), memory, state), []).append(str(gpu.index))
+        groups.setdefault((str(gpu.name.value or "unknown"), memory, state), []).append(gpu.index)
     for (name, memory, state), numbers in groups.items():
-        lines.append(f"  GPU {','.join(numbers):<8} {name:<28} {memory:<24} {state}")
+        lines.append(f"  GPU {_ranges(numbers):<8} {name:<28} {memory:<24} {state}")
     if not machine.gpus:
         lines.append("  GPU          none found; every question still works")
     lines += [f"  vLLM         {found.version}, {found.build} build" for found in machine.runtimes[:2]]
@@ -123,3 +123,14 @@ def machine_summary(machine: "Machine", seconds: float, where: str = "") -> str:
         more = len(machine.problems) - 1
         lines.append(f"! {problem.message}" + (f" ({more} more under This machine)" if more else ""))
     return "\n".join(printable(line) for line in lines)
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Numbers in ascending order, neighbours from three on as a range: 0-7, or 0,1,4-7."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 2 else ",".join(map(str, run)) for run in runs)

@@ -97,6 +97,14 @@ async def test_a_recorded_machine_is_named_by_its_file(wizard: WizardApp, tmp_pa
         assert "SIM  box.json: a machine recorded elsewhere" in words(wizard)
 
 
+async def test_many_gpus_that_are_alike_stand_in_one_line_of_80_columns(wizard: WizardApp) -> None:
+    async with wizard.run_test(size=NARROW) as pilot:
+        await settle(pilot)
+        wizard.plan_for("plan:H100 SXM5 80GBx8")
+        await settle(pilot, lambda a: "GPU 0-7" in words(a))
+        assert "usable" in next(line for line in words(wizard).splitlines() if "GPU 0-7" in line)
+
+
 @pytest.mark.parametrize("typed", ["[/", "no such GPU", "a\x1b[2J", "nothing.json", "H100"])
 async def test_a_machine_that_is_none_is_explained_at_its_field(wizard: WizardApp, typed: str) -> None:
     async with wizard.run_test(size=NARROW) as pilot:
