@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from wizard.session import Session
     from wizard.snapshot import Snapshot
 
+#: Why nothing is measured for a selection that is for another machine; `propose --smoke` refuses it likewise.
+SIM_SMOKE = (
+    "A smoke measures this machine, and this selection is for another one (SIM).\n"
+    "Run `selwiz smoke` on that machine, or choose this machine again: 8 on the first screen, or Ctrl+P."
+)
 #: A pause in typing after which the rules are run again.
 CHECK_AFTER_S = 0.4
 
@@ -30,10 +35,13 @@ class Working(OrderedKeys):
 
     _session: "Session | None"
 
-    def __init__(self, vllm: Path | None) -> None:
+    def __init__(self, vllm: Path | None, where: str = "") -> None:
         super().__init__()
         self.vllm = vllm
+        #: The machine whose readings are shown, as `--machine` names it; empty for this one. Any other is a SIM.
+        self.where = where
         self.machine: Machine | None = None
+        self.reading_machine = False
         self.machine_words = "MACHINE  being read …"
         self.machine_table = self.machine_words
         self.checked: Selection | None = None
@@ -43,7 +51,7 @@ class Working(OrderedKeys):
         self.smoke_choices = SmokeChoices()
         self._smoke_began = 0.0
         self._stopper: Any = None
-        self._probing = Probing(vllm)
+        self._probing = Probing(vllm, where)
         self._check_timer: Timer | None = None
         self._check_serial = self._checked_serial = 0
 
@@ -60,14 +68,25 @@ class Working(OrderedKeys):
 
     # ---------------------------------------------------------------- machine
 
+    def use_machine_at(self, where: str) -> None:
+        """Take the readings of another machine, or again of this one, where `where` is empty."""
+        if where == self.where:
+            return
+        self.where, self.machine = where, None
+        if self._session is not None:
+            self._session.where = where
+            self._session.use_machine(None)
+            self.autosave()
+        self.read_machine()
+
     @work(group="probe", exclusive=True, exit_on_error=False)
     async def read_machine(self) -> None:
-        """Read the machine in a child."""
-        self.machine_words = "MACHINE  being read …"
+        """Read this machine, or the one that was named, in a child."""
+        self.machine_words, self.reading_machine = "MACHINE  being read …", True
         self.refresh_page()
         began = time.monotonic()
         self._probing.end()
-        self._probing = Probing(self.vllm)
+        self._probing = Probing(self.vllm, self.where)
         text, problem = await self._probing.read()
         machine = None
         if text:
@@ -82,15 +101,17 @@ class Working(OrderedKeys):
     def on_machine_read(self, event: MachineRead) -> None:
         """Take the machine over."""
         from probes.report import machine_table
-        from wizard.views import machine_lines, machine_summary
+        from wizard.views import machine_lines, machine_summary, sim_words
 
-        self.machine = event.machine
+        self.machine, self.reading_machine = event.machine, False
         if event.machine is None:
             self.machine_words = f"MACHINE  not read: {event.problem}\nEvery question still works."
             self.machine_table = self.machine_words
         else:
             self.machine_table = machine_lines(machine_table(event.machine))
-            self.machine_words = machine_summary(event.machine, event.seconds)
+            if self.where:
+                self.machine_table = f"{sim_words(self.where)}\n\n{self.machine_table}"
+            self.machine_words = machine_summary(event.machine, event.seconds, self.where)
         if self._session is not None:
             self._session.use_machine(self.machine)
             self.check_soon()
@@ -144,6 +165,10 @@ class Working(OrderedKeys):
     def plan_smoke(self) -> None:
         """Find out what a smoke would start; starts nothing."""
         if self._session is None or self.smoke.active:
+            return
+        if self.where:
+            self.smoke = SmokeRun(status="cannot", problem=SIM_SMOKE)
+            self.refresh_page()
             return
         from wizard.snapshot import Snapshot
 

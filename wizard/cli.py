@@ -131,6 +131,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _wizard(parser: argparse.ArgumentParser) -> None:
     _answers_option(parser, required=False)
+    _machine_option(parser)
     _vllm_option(parser)
     way = parser.add_mutually_exclusive_group()
     way.add_argument("--new", action="store_true", help="begin a new selection at its first question")

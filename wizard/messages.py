@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any
 from textual.message import Message
 
 if TYPE_CHECKING:
+    from collections import Counter
+
     from probes.machine import Machine
     from probes.smoke.plan import SmokePlan
     from probes.smoke.result import SmokeResult
     from wizard.compare import Comparison
+    from wizard.provenance import SourceWord
     from wizard.selection import Selection
 
 
@@ -42,6 +45,14 @@ class Checked(Message):
     selection: "Selection | None"
     problem: str = ""
     since: "Comparison | None" = None
+
+
+@dataclass
+class Counted(Message):
+    """How many rows of the document of a selection rest on which source."""
+
+    selection: "Selection"
+    counts: "Counter[SourceWord]"
 
 
 @dataclass

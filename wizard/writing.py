@@ -3,6 +3,7 @@
 import datetime
 import difflib
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from probes.machine import Machine
 from probes.smoke.result import SmokeResult
 from wizard.assemble import assemble
 from wizard.errors import UsageError
-from wizard.evidence_folder import read_evidence
+from wizard.evidence_folder import machine_beside, measured_on, read_evidence
 from wizard.gather import Gathered, gather_layers
 from wizard.paths import state_dir
 from wizard.selection import Selection
@@ -29,13 +30,21 @@ def today() -> datetime.date:
 
 
 def gathered_of(snapshot: Snapshot, machine: Machine | None) -> tuple[Gathered, SmokeResult | None, Path | None]:
-    """The answers in force, the measurement and its folder; a measurement brings the machine it was made on."""
-    smoke, folder = None, None
+    """The answers in force, the measurement and its folder; a measurement brings the machine it was made on.
+
+    Raises `UsageError` for a measurement beside the recorded machine of a selection: it would pass for that machine's.
+    """
+    smoke, folder, elsewhere = None, None, None
     if snapshot.smoke_dir and Path(snapshot.smoke_dir).is_dir():
         given = read_evidence(Path(snapshot.smoke_dir))
         smoke, folder = given.smoke, given.folder
-        machine = given.machine
-    return gather_layers([snapshot.layer], machine=machine, probe=False), smoke, folder
+        if snapshot.where:
+            machine_beside(given, snapshot.where)
+            elsewhere = measured_on(given, machine)
+        else:
+            machine = given.machine
+    gathered = gather_layers([snapshot.layer], machine=machine, probe=False)
+    return replace(gathered, measured_on=elsewhere), smoke, folder
 
 
 def selection_of(snapshot: Snapshot, machine: Machine | None) -> Selection:

@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from wizard.answers import Item, RuntimeItem
 from wizard.budget import EngineRow, catalogue_item
+from wizard.budget.items import counts_gpus
 from wizard.catalogue import engine_id, engines
 from wizard.finding import Finding
 from wizard.proof import gpus_in_all
@@ -17,7 +18,6 @@ from wizard.selection import Selection
 _HARDWARE_UNITS = {"gpu-hours", "gpu-months", "gpu-years", "gb-months", "kwh", "node-hours"}
 #: Each line, and where the price may stand that holds a bundled item of it.
 _LINES = {"engine": ("E", "line E or line R"), "runtime": ("R", "line R")}
-_PER_GPU_UNITS = {"accelerators", "gpus", "gpu-months", "gpu-years"}
 #: From this age on a price or a rate has to be looked up again.
 STALE_DAYS = 90
 
@@ -90,7 +90,7 @@ def per_gpu_quantity_matches(selection: Selection) -> list[Finding]:
     gpus = gpus_in_all(selection)
     found = []
     for key, item in needed_items(selection, "engine"):
-        if gpus is None or item.quantity is None or not is_priced(item) or unit_of(item) not in _PER_GPU_UNITS:
+        if gpus is None or item.quantity is None or not is_priced(item) or not counts_gpus(item.unit):
             continue
         if item.quantity != Decimal(gpus):
             message = (

@@ -219,13 +219,13 @@ def _strategies(selection: Selection, smoke: SmokeResult) -> Table | None:
     if not smoke.strategies:
         return None
     rows = tuple(
-        (titled(selection, seen.id), seen.decision, *_seen(selection, smoke, seen), "measured RUN-1")
+        (titled(selection, seen.id), seen.decision, *seen_in_run(selection, smoke, seen), "measured RUN-1")
         for seen in smoke.strategies
     )
     return Table(("Strategy", "Decision", "Seen in the run", "Because", "Source"), rows)
 
 
-def _seen(selection: Selection, smoke: SmokeResult, seen: StrategySeen) -> tuple[str, str]:
+def seen_in_run(selection: Selection, smoke: SmokeResult, seen: StrategySeen) -> tuple[str, str]:
     """What the run showed of a strategy and why; a stand-in does not test what it leaves out on purpose."""
     if smoke.mode == "tiny" and seen.decision == "adopt" and seen.seen == "not_in_force":
         switch = switch_of(seen.id, selection.launch.runtime)
