@@ -23,6 +23,7 @@ from probes.smoke.plan import ModelFacts, SmokePlan, SmokeRequest, VllmTool
 from probes.smoke.planning import gpus_needed, make_plan, serve_environment_for
 from probes.smoke.points import load_points
 from probes.smoke.preflight import check_disk, check_memory, choose_gpus, held_by_others
+from probes.smoke.place import on_this_machine
 from probes.smoke.prompts import check_prompts
 
 RESULT_NAME = "smoke.json"
@@ -200,6 +201,7 @@ def prepare(request: SmokeRequest) -> SmokePlan:
     if request.mode == "endpoint":
         plan = make_plan(request, tool, model, None)
     else:
+        request = on_this_machine(request)
         request, words = _with_devices(request, tool)
         _check_room(request, tool, model)
         plan = make_plan(request, tool, model, free_port(), devices_words=words)
