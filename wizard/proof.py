@@ -84,10 +84,19 @@ def limit_of(selection: Selection) -> Limit | None:
 
 def _ran_on_proposed(selection: Selection, smoke: SmokeResult) -> bool:
     machine, proposed = probed_machine(selection), selection.answers.runtime.hardware.gpu
+    if not _ran_over_proposed_nodes(selection, smoke):
+        return False
     if machine is None or proposed is None or smoke.runtime.build == "cpu":
         return False
     names = [gpu.name.value for gpu in usable_gpus(machine)]
     return bool(names) and all(name is not None and same_gpu(name, proposed) for name in names)
+
+
+def _ran_over_proposed_nodes(selection: Selection, smoke: SmokeResult) -> bool:
+    """Whether a replica was measured over as many machines as are proposed."""
+    wanted, nodes = selection.answers.runtime.layout.nodes_per_replica or 1, smoke.runtime.nodes
+    elsewhere = [node for node in nodes if node.where == "elsewhere"]
+    return (len(elsewhere) + 1 if nodes else 1) == wanted
 
 
 def ran_other_model(selection: Selection) -> bool:

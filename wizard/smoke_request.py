@@ -125,7 +125,7 @@ def _nodes(command: Launch, mode: Mode, options: SmokeOptions) -> Nodes | None:
     if command.launcher == "ray":
         raise UsageError(
             "The answers let Ray start the nodes, which selwiz does not.",
-            'Start the runtime with Ray and measure it with --endpoint URL, or answer runtime.layout.launcher = "vllm".',
+            'Measure what Ray started with --endpoint URL, or answer runtime.layout.launcher = "vllm".',
         )
     return Nodes(count=command.nodes, head_address=address, port=options.master_port)
 

@@ -212,7 +212,8 @@ def make_plan(
         served = TINY_SERVED_NAME if writes_model else (served or Path(str(request.model)).name)
     tokenizer = "$WORK/tokenizer" if writes_tokenizer else source
     flags = serve_flags_for(request, tool)
-    serve, workers = None, ()
+    serve: tuple[str, ...] | None = None
+    workers: tuple[tuple[str, ...], ...] = ()
     if not endpoint:
         own_tokenizer = ("--tokenizer", tokenizer) if writes_tokenizer and not writes_model else ()
         place = ("--host", "127.0.0.1", "--port", str(port), "--served-model-name", str(served))

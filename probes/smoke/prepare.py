@@ -19,11 +19,11 @@ from probes.smoke.children import free_port, temporary_place
 from probes.smoke.evidence import CannotWriteEvidence
 from probes.smoke.gpu_fit import check_capability, check_driver
 from probes.smoke.http import is_loopback
+from probes.smoke.place import on_this_machine
 from probes.smoke.plan import ModelFacts, SmokePlan, SmokeRequest, VllmTool
 from probes.smoke.planning import gpus_needed, make_plan, serve_environment_for
 from probes.smoke.points import load_points
 from probes.smoke.preflight import check_disk, check_memory, choose_gpus, held_by_others
-from probes.smoke.place import on_this_machine
 from probes.smoke.prompts import check_prompts
 
 RESULT_NAME = "smoke.json"

@@ -121,7 +121,7 @@ def logged_facts(lines: list[str]) -> dict[str, float | int | str | None]:
 class Server:
     """The served child. `start` returns at once, `wait_ready` when it answers, `stop` when it is gone.
 
-    Of a replica over several nodes it is the head; the headless processes that are this machine's stand and fall with it.
+    Of a replica over several nodes it is the head; headless processes on this machine stand and fall with it.
     """
 
     def __init__(self, children: Children, plan: SmokePlan, command: tuple[str, ...], log: Path) -> None:

@@ -49,6 +49,7 @@ def conditions(smoke: SmokeResult, found: tuple[Run, ...]) -> Table:
             f"{smoke.runtime.product} {formats.value(smoke.runtime.version)}",
             all_runs if smoke.runtime.version else "missing",
         ),
+        *_nodes(smoke, all_runs),
         _environment(smoke, all_runs),
         ("Load tool and path", f"{smoke.load.tool}, {_path(smoke)}", all_runs),
         *_client(smoke, all_runs),
@@ -67,6 +68,18 @@ def conditions(smoke: SmokeResult, found: tuple[Run, ...]) -> Table:
     if smoke.clean_stop is not None:
         rows.append(("Left nothing behind", formats.value(smoke.clean_stop), all_runs))
     return Table(("Condition", "Value", "Source"), tuple(rows))
+
+
+def _nodes(smoke: SmokeResult, source: str) -> list[tuple[str, str, str]]:
+    """Over which processes a replica of several nodes was measured; a server on one machine has no row."""
+    nodes = smoke.runtime.nodes
+    if not nodes:
+        return []
+    others = formats.listed(f"rank {node.rank}" for node in nodes if node.role == "headless")
+    said = f"{formats.counted(len(nodes), 'process', 'processes')}: head (rank 0), headless ({others})"
+    here = all(node.where == "this_machine" for node in nodes)
+    where = "; all on one machine, so nothing went over the network between nodes" if here else ""
+    return [("Nodes of the replica", said + where, source)]
 
 
 def _environment(smoke: SmokeResult, source: str) -> tuple[str, str, str]:
