@@ -62,19 +62,36 @@ def gpus_in_all(selection: Selection) -> int | None:
     return (layout.replicas + layout.spare_replicas) * gpus
 
 
+def endpoint_gpus(selection: Selection) -> tuple[Gpu, ...]:
+    """Return the GPUs of the probed machine on which NVML showed the endpoint's processes; none where not visible."""
+    smoke, machine = selection.smoke, probed_machine(selection)
+    if smoke is None or smoke.mode != "endpoint" or machine is None:
+        return ()
+    seen = smoke.server.gpus or ()
+    found = tuple(gpu for gpu in machine.gpus if gpu.index in seen)
+    return found if len(found) == len(seen) else ()
+
+
+def hardware_verified(selection: Selection) -> bool:
+    """Whether it is known on which hardware the run was; that of an endpoint only where NVML showed its processes."""
+    smoke = selection.smoke
+    return smoke is not None and (smoke.mode != "endpoint" or bool(endpoint_gpus(selection)))
+
+
 def qualifier(selection: Selection) -> Qualifier | None:
     """Say what limits the run: None if it was made as proposed; None too if there was no run.
 
-    An endpoint's hardware cannot be seen; the person who named it answers for it.
+    Where an endpoint's hardware is not visible, the person who named it answers for it.
     """
     smoke = selection.smoke
     if smoke is None:
         return None
     if smoke.mode == "tiny" or smoke.scaled_down:
         return "pipeline only"
-    if smoke.mode == "endpoint" or _ran_on_proposed(selection, smoke):
-        return None
-    return "other hardware"
+    if smoke.mode == "endpoint":
+        seen = endpoint_gpus(selection)
+        return None if not seen or _are_proposed(selection, seen) else "other hardware"
+    return None if _ran_on_proposed(selection, smoke) else "other hardware"
 
 
 def limit_of(selection: Selection) -> Limit | None:
@@ -83,13 +100,21 @@ def limit_of(selection: Selection) -> Limit | None:
 
 
 def _ran_on_proposed(selection: Selection, smoke: SmokeResult) -> bool:
-    machine, proposed = probed_machine(selection), selection.answers.runtime.hardware.gpu
-    if not _ran_over_proposed_nodes(selection, smoke):
+    machine = probed_machine(selection)
+    if machine is None or smoke.runtime.build == "cpu" or not _ran_over_proposed_nodes(selection, smoke):
         return False
-    if machine is None or proposed is None or smoke.runtime.build == "cpu":
-        return False
-    names = [gpu.name.value for gpu in usable_gpus(machine)]
-    return bool(names) and all(name is not None and same_gpu(name, proposed) for name in names)
+    return _are_named(usable_gpus(machine), selection.answers.runtime.hardware.gpu)
+
+
+def _are_named(gpus: tuple[Gpu, ...], proposed: str | None) -> bool:
+    names = [gpu.name.value for gpu in gpus]
+    return proposed is not None and bool(names) and all(name is not None and same_gpu(name, proposed) for name in names)
+
+
+def _are_proposed(selection: Selection, gpus: tuple[Gpu, ...]) -> bool:
+    """Whether GPUs are those of one replica. How many they are tells what the flags of an endpoint cannot."""
+    hardware = selection.answers.runtime.hardware
+    return _are_named(gpus, hardware.gpu) and hardware.gpus_per_replica in (None, len(gpus))
 
 
 def _ran_over_proposed_nodes(selection: Selection, smoke: SmokeResult) -> bool:

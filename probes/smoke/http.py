@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import http.client
-import ipaddress
 import json
 import ssl
 import threading
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from probes.smoke.owners import is_loopback
 from probes.smoke.stopping import Stopper
 
 TIMEOUT_S = 3.0
@@ -34,15 +34,6 @@ class HttpError(Exception):
 
 class OutOfTime(HttpError):  # noqa: N818 - reads as a sentence where it is caught
     """The time limit of the whole run was over before the answer was."""
-
-
-def is_loopback(url: str) -> bool:
-    """Whether the URL's host is this machine's loopback address; a name is only `localhost`."""
-    host = urlsplit(url).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,15 @@ class Owners:
         return pid in self.pids or any(_listens_in(pid, *forward, proc) for forward in self.forwards)
 
 
+def is_loopback(url: str) -> bool:
+    """Whether the URL's host is this machine's loopback address; a name is only `localhost`."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 def port_of(url: str) -> int:
     """Return the port of an address, the usual one of its scheme where it names none."""
     parts = urlsplit(url)

@@ -1,7 +1,8 @@
 """Points of a run in progress, written as each ends, so that a stop loses none and a later start can take them over.
 
 They lie in the state folder, not in the evidence: an unfinished run is no evidence. A point is taken over only by a run
-that asks for exactly the same: same model, flags, load, ceilings, devices and vLLM.
+that asks for exactly the same on a machine of the same kind: same model, flags, load, ceilings, devices, vLLM, GPUs
+and driver. A home folder that several machines share thus offers no machine the points of another.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
+from probes.machine import Machine
 from probes.smoke.plan import SmokePlan
 from probes.smoke.result import Frozen, Point
 
@@ -57,7 +59,17 @@ def fingerprint(plan: SmokePlan) -> str:
     if plan.request.nodes is not None:
         asked["nodes"] = [plan.request.nodes.count, plan.request.nodes.all_here]  # the port may be another one
     asked |= {"version": plan.tool.version, "build": plan.tool.build, "sent": plan.workload.model_dump(mode="json")}
+    asked["machine"] = None if plan.request.machine is None else _kind_of(plan.request.machine)
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _kind_of(machine: Machine) -> dict[str, Any]:
+    """Return what makes figures of two machines comparable: GPUs and driver, and the processor; nothing that varies."""
+    return {
+        "gpus": [(gpu.name.value, gpu.memory_total_bytes.value) for gpu in machine.gpus],
+        "driver": machine.driver.version.value,
+        "cpu": (machine.host.cpu_model.value, machine.host.cpu_usable_cores.value),
+    }
 
 
 def _path(plan: SmokePlan) -> Path:

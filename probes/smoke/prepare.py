@@ -18,7 +18,7 @@ from probes.errors import ProbeError
 from probes.smoke.children import free_port, temporary_place
 from probes.smoke.evidence import CannotWriteEvidence
 from probes.smoke.gpu_fit import check_capability, check_driver
-from probes.smoke.http import is_loopback
+from probes.smoke.owners import is_loopback
 from probes.smoke.place import on_this_machine
 from probes.smoke.plan import ModelFacts, SmokePlan, SmokeRequest, VllmTool
 from probes.smoke.planning import gpus_needed, make_plan, serve_environment_for

@@ -43,6 +43,8 @@ class RunState:
     started_at: str = field(default_factory=utc_now)
     server: Server | None = None
     served: ServedModel | None = None
+    endpoint_gpus: tuple[int, ...] = ()
+    """NVML's indices of the GPUs that an endpoint's processes were seen on."""
     serve_command: tuple[str, ...] | None = None
     load_command: tuple[str, ...] = ()
     points: list[Point] = field(default_factory=list)
@@ -126,6 +128,7 @@ class Report:
                 "phases": server.phases if server else (),
                 "max_model_len": served.max_model_len if served else None,
                 "block_size": None if block is None else int(block),
+                "gpus": self.state.endpoint_gpus or None,
                 "attention_backend": logged.get("attention_backend"),
             }
         )

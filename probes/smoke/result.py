@@ -75,6 +75,8 @@ class Server(Frozen):
     phases: tuple[Phase, ...]
     max_model_len: int | None = None
     block_size: int | None = None
+    gpus: tuple[int, ...] | None = None
+    """NVML's indices of the GPUs of this machine on which an endpoint's processes were seen; None where not visible."""
     attention_backend: str | None = None
 
 
@@ -184,8 +186,7 @@ class GpuUse(Frozen):
     """One GPU over the run. Memory is that of all processes on it; the rest is over the measured loads only."""
 
     gpu: int
-    """NVML's index."""
-    uuid: str | None = None
+    """NVML's index; its UUID is in the machine's own file only."""
     samples: int
     """How often it was looked at during the measured loads."""
     memory_before_bytes: int | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,11 @@ from probes.smoke.children import Children, port_is_free
 from probes.smoke.endpoint import look_at, try_payload
 from probes.smoke.evidence import write_atomically, write_evidence
 from probes.smoke.failures import Explanation, log_tail
-from probes.smoke.http import Client, HttpError, is_loopback
+from probes.smoke.http import Client, HttpError
 from probes.smoke.load import LoadFailed, Measured, Watched, look_of, make_point, run_load, without_texts
 from probes.smoke.metrics import Metrics, greatest_useful, hit_rate, parse_metrics
 from probes.smoke.observer import Observer
-from probes.smoke.owners import owners_of, port_of
+from probes.smoke.owners import is_loopback, owners_of, port_of
 from probes.smoke.plan import PlannedRun, SmokePlan, SmokeRequest
 from probes.smoke.planning import TINY_MAX, base_url, load_command, search_run
 from probes.smoke.points import SavedPoint, SavedPoints, fingerprint, forget_points, load_points, save_points
@@ -133,7 +134,7 @@ class _Smoke:
             said = f"port {self.plan.port} was taken since the plan was made"
             raise ServerFailed(Explanation("port_in_use", said, "run it again; another free port is picked", None))
         self.state.server = server
-        self.client = server.client
+        self.client = replace(server.client, stopper=self.stopper, until=self.deadline)
         server.start()
         server.wait_ready(self.stopper, self.deadline, self.on_line, self.on_start_phase, self.on_stall)
         self.phase("start", f"ready after {server.ready_s:.0f} s")
@@ -145,7 +146,8 @@ class _Smoke:
             return
         self.watching.start(self.children.folder, ())
         owners = owners_of(port_of(self.client.base))
-        if not self.watching.keep_only(owners.serves):
+        self.state.endpoint_gpus = self.watching.keep_only(owners.serves)
+        if not self.state.endpoint_gpus:
             self.state.notes.append(
                 "No process on the GPUs of this machine could be matched with the endpoint: "
                 "which GPUs serve it is not visible, and no power or memory is claimed."

@@ -119,7 +119,7 @@ def plan_lines(plan: SmokePlan) -> tuple[str, ...]:
     )
     if nodes.all_here:
         return (
-            f"All {nodes.count} nodes of the replica are this machine: a test of the launcher, no measure of the network. "
+            f"All {nodes.count} nodes of the replica are this machine: this tests the launcher, not the network. "
             f"Starts {'one headless process' if others == 1 else f'{others} headless processes'} besides:",
             *(f"  {shlex.join(command)}" for command in plan.worker_commands),
             listens,

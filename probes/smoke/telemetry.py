@@ -76,7 +76,6 @@ class Watched:
     gpu: list[GpuSample] = field(default_factory=list)
     server: list[ServerSample] = field(default_factory=list)
     windows: list[Window] = field(default_factory=list)
-    uuids: Mapping[int, str] = field(default_factory=dict)
     before_until: float | None = None
     """Until when nothing of ours was on the GPUs; None where that was never so (a server of somebody else)."""
     after_from: float | None = None
@@ -145,7 +144,6 @@ def _use(gpu: int, samples: Sequence[GpuSample], watched: Watched) -> GpuUse:
     until, since = watched.before_until, watched.after_from
     return GpuUse(
         gpu=gpu,
-        uuid=watched.uuids.get(gpu) or None,
         samples=len(load),
         memory_before_bytes=_memory([s for s in samples if until is not None and s.at <= until][-1:]),
         memory_peak_bytes=_memory(samples),

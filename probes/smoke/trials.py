@@ -77,7 +77,10 @@ def tool_call(client: Client, model: str) -> Trial:
 
 
 def try_out(strategy: str, client: Client, model: str, mode: Mode) -> Trial | None:
-    """Try a strategy with one request; None if there is no trial for it. Raises only for a stop or the time limit."""
+    """Try a strategy with one request; None if there is no trial for it. Raises only for a stop.
+
+    The loads are over when something is tried, so a time limit that ends a trial takes nothing from the run.
+    """
     random_weights = mode in ("dummy", "tiny")
     if strategy not in ("structured_output", "tool_reasoning_parsers"):
         return None
@@ -88,7 +91,7 @@ def try_out(strategy: str, client: Client, model: str, mode: Mode) -> Trial | No
             return structured_output(client, model, random_weights=random_weights)
         return tool_call(client, model)
     except OutOfTime:
-        raise
+        return None, "the time limit was over before the one request for it was answered"
     except HttpError as problem:
         if problem.status is not None and 400 <= problem.status < 500:
             return False, f"one request for it was refused ({problem.status})"

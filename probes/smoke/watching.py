@@ -41,14 +41,14 @@ class Watching:
         self._watch.start()
         self._wait_for_all(time.monotonic())
 
-    def keep_only(self, serves: Callable[[int], bool]) -> bool:
-        """Keep the GPUs that a process with a pid that `serves` uses; without one, end the watch. Say whether any."""
+    def keep_only(self, serves: Callable[[int], bool]) -> tuple[int, ...]:
+        """Keep the GPUs that a process with a pid that `serves` uses, and name them; without one, end the watch."""
         samples = self.watched.gpu
         self._only = {sample.gpu for sample in samples if any(serves(pid) for pid in sample.pids or ())}
         self.watched.gpu = [sample for sample in samples if sample.gpu in self._only]
         if not self._only:
             self.close()
-        return bool(self._only)
+        return tuple(sorted(self._only))
 
     def _wait_for_all(self, since: float) -> float | None:
         """Wait until each GPU was looked at after `since`; return when that was, None where it did not come."""
@@ -66,7 +66,6 @@ class Watching:
             return
         found = (GpuSample.model_validate(sample) for sample in self._watch.read())
         self.watched.gpu += [sample for sample in found if self._only is None or sample.gpu in self._only]
-        self.watched.uuids = self._watch.uuids
 
     def nothing_started_yet(self) -> None:
         """Note that what the GPUs hold until now is not ours."""

@@ -160,7 +160,6 @@ def point(
 
 GPU_USE = GpuUse(
     gpu=0,
-    uuid="GPU-0204bb53-bb87-5b0b-956b-cb1ac4aad28a",
     samples=612,
     memory_before_bytes=480_000_000,
     memory_peak_bytes=78_600_000_000,

@@ -2,199 +2,22 @@ import html
 import re
 import subprocess
 import sys
-import tomllib
-from collections import Counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import cmarkgfm
 import pypandoc
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from probes.smoke.result import SmokeResult
-from tests.unit.document_selections import EVIDENCE, almost_empty, full, machine, select, smoke
-from wizard.answers_writer import render_answers
+from tests.unit.document_selections import almost_empty, full, machine, select, smoke
+from tests.unit.hostile import NASTY, filled, whole_answers
+from tests.unit.markdown_shapes import READER, shape
 from wizard.document.invariants import violations
 from wizard.document.markdown import NOT_GIVEN, Table, cell, code, environment, fenced, plain, prose, sentence
 from wizard.document.render import render
-
-READER = MarkdownIt("commonmark").enable("table")
-
-NASTY = [
-    "a|b",
-    "a\\|b\\",
-    "x\\\\|y",
-    "`a|b`",
-    "line one\nline two\r\n\nline three",
-    "# heading",
-    "## Section 3: more",
-    "- item\n- item",
-    "1. item",
-    "---",
-    "===",
-    "| a | b |\n|---|---|\n| c | d |",
-    "```\nfence",
-    "<img src=x onerror=alert(1)>",
-    "<!-- comment",
-    "[x](javascript:alert(1))",
-    "[^1]: note",
-    "![x](http://example.com/x.png)",
-    "$x^2$ and $$y$$",
-    "*bold* _it_ __b__ ~~s~~",
-    "@somebody #12 owner/repo#3",
-    "http://example.com www.example.com a@example.com",
-    "{{ 7*7 }} {% raw %}",
-    "&amp; &#124; &nbsp;",
-    "a\u202eb\u200bc\u2028d\u0000e\u001b[31m",
-    "\ud800",
-    ":smile: :100:",
-    "> quote",
-    ": definition",
-    "    code",
-    "\t",
-    "",
-    "~~~",
-    "é" * 3000,
-    "+ plus",
-    "12) twelve",
-]
-
-
-class Shape(NamedTuple):
-    """What of a document must not depend on what people typed."""
-
-    headings: tuple[tuple[str, str], ...]
-    tables: tuple[tuple[int, ...], ...]
-    blocks: tuple[tuple[str, int], ...]
-
-
-def shape(text: str) -> Shape:
-    """Headings (the title's text aside), cells of every row of every table, and counts of lists and code blocks."""
-    tokens = READER.parse(text)
-    headings: list[tuple[str, str]] = []
-    tables: list[list[int]] = []
-    for position, token in enumerate(tokens):
-        if token.type == "heading_open":
-            headings.append((token.tag, "" if token.tag == "h1" else tokens[position + 1].content))
-        elif token.type == "table_open":
-            tables.append([])
-        elif token.type == "tr_open":
-            tables[-1].append(0)
-        elif token.type in ("th_open", "td_open"):
-            tables[-1][-1] += 1
-    kinds = Counter(token.type for token in tokens)
-    kinds.update(child.type for token in tokens for child in token.children or ())
-    # A reader drops surplus cells without a word, so pipes are counted too.
-    tables = [[*rows, *pipes] for rows, pipes in zip(tables, _pipes(text), strict=True)]
-    counted = (
-        *_INLINE,
-        "fence",
-        "code_block",
-        "bullet_list_open",
-        "ordered_list_open",
-        "hr",
-        "html_block",
-        "blockquote_open",
-    )
-    return Shape(tuple(headings), tuple(tuple(rows) for rows in tables), tuple((kind, kinds[kind]) for kind in counted))
-
-
-_INLINE = ("link_open", "image", "code_inline", "html_inline", "em_open", "strong_open", "hardbreak")
-
-
-def _pipes(text: str) -> list[list[int]]:
-    """The pipes of every line of every table; a code block may hold any."""
-    tables: list[list[int]] = [[]]
-    outside = re.sub(r"(?ms)^(`{3,})text$.*?^\1$", "", text)
-    for line in outside.split("\n"):
-        if line.startswith("|"):
-            tables[-1].append(line.count("|"))
-        elif tables[-1]:
-            tables.append([])
-    return [table for table in tables if table]
-
-
-def _fill(value: Any, text: str, path: str = "") -> Any:
-    """The same answers with `text` in every place where a person may type freely."""
-    if isinstance(value, dict):
-        return {key: _fill(item, text, f"{path}.{key}") for key, item in value.items()}
-    if isinstance(value, list):
-        return [_fill(item, text, path) for item in value]
-    name = path.rpartition(".")[2]
-    free = isinstance(value, str) and name not in _FIXED and ".scores" not in path and ".gates." not in path
-    return text if free else value
-
-
-#: Answers that are words from a list, dates, amounts, or names that other answers refer to.
-_FIXED = frozenset(
-    [
-        "kind",
-        "decision",
-        "state",
-        "frequency",
-        "basis",
-        "tax",
-        "pricing",
-        "view",
-        "profile",
-        "ownership",
-        "licence_kind",
-        "id",
-        "carried_by",
-        "included_in",
-        "currency",
-        "key",
-        "gpu",
-        "chosen",
-        "product",
-        "version",
-        "name",
-        "quantity",
-        "contingency_of",
-        "value",
-        "rate",
-        "unit_price",
-    ]
-)
-
-
-def _answers() -> dict[str, Any]:
-    """The example as a tree, through the answers file, so that every text is the one a person would type."""
-    from tests.unit.document_selections import DAY
-    from tests.unit.rule_mutations.budget import owned_inputs
-    from wizard.example import example_tree
-
-    tree = example_tree(DAY)
-    rate = {"currency": "USD", "rate": "0.86", "source_ref": "x", "observed_on": DAY}
-    tree["budget"]["engine"]["rates"] = [rate]
-    tree["budget"]["runtime"] |= {"rates": [rate], "owned": owned_inputs()}
-    return tomllib.loads(render_answers(tree, blanks=False), parse_float=str)
-
-
-def _with(text: str) -> str:
-    """The document with `text` in every answer and every finding; which findings there are does not depend on it."""
-    selection = select(_fill(_answers(), text), on=machine(), run=smoke(), evidence=EVIDENCE)
-    findings = tuple(found.model_copy(update={"message": text, "remedy": text}) for found in full().findings)
-    return render(selection.model_copy(update={"findings": findings}))
-
-
-@pytest.fixture(scope="module")
-def expected() -> Shape:
-    return shape(_with("plain words"))
-
-
-@pytest.mark.parametrize("text", [text for text in NASTY if text.strip() and "\ud800" not in text])
-def test_hostile_text_in_every_answer_keeps_the_shape_of_the_document(text: str, expected: Shape) -> None:
-    assert shape(_with(text)) == expected
-
-
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.text(alphabet=st.characters(codec="utf-8"), min_size=1, max_size=60).filter(lambda t: t.strip()))
-def test_any_text_in_every_answer_keeps_the_shape_of_the_document(expected: Shape, text: str) -> None:
-    assert shape(_with(text)) == expected
 
 
 @settings(max_examples=300, deadline=None)
@@ -335,7 +158,7 @@ def test_a_cell_that_is_markup_is_printed_as_it_is() -> None:
 
 
 def test_a_secret_in_an_answer_breaks_no_invariant() -> None:
-    tree = _answers()
+    tree = whole_answers()
     tree["engine"]["purpose"] = "use hf_abcdefghijklmnopqrstuv from /home/somebody"
     made = select(tree, on=machine())
     assert violations(render(made), made) == []
@@ -343,7 +166,7 @@ def test_a_secret_in_an_answer_breaks_no_invariant() -> None:
 
 @pytest.mark.parametrize("text", NASTY[:24])
 def test_hostile_text_breaks_no_invariant(text: str) -> None:
-    made = select(_fill(_answers(), text), on=machine(), run=smoke(), evidence=EVIDENCE)
+    made = filled(lambda: text)
     assert violations(render(made), made) == []
 
 
@@ -355,7 +178,7 @@ def test_hostile_text_from_a_run_keeps_the_shape() -> None:
 
 
 def _run(run: SmokeResult) -> str:
-    return render(select(_answers(), on=machine(), run=run))
+    return render(select(whole_answers(), on=machine(), run=run))
 
 
 _CHILD = """

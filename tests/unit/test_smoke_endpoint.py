@@ -15,8 +15,9 @@ import pytest
 
 from probes.smoke.children import free_port
 from probes.smoke.endpoint import look_at, try_payload
-from probes.smoke.http import Client, HttpError, is_loopback
+from probes.smoke.http import Client, HttpError
 from probes.smoke.load import LoadFailed
+from probes.smoke.owners import is_loopback
 from probes.smoke.stopping import Stopped, Stopper
 
 MODELS = json.dumps({"data": [{"id": "m", "owned_by": "vllm", "max_model_len": 4096}]})

@@ -4,10 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from probes.machine import Driver, Machine
+from probes.reading import Reading
 from probes.smoke.plan import ModelFacts, SmokePlan, SmokeRequest, VllmTool, Workload
 from probes.smoke.planning import make_plan
 from probes.smoke.points import SavedPoint, SavedPoints, fingerprint, forget_points, load_points, save_points
 from probes.smoke.result import Latency, Point
+from tests.unit.document_selections import machine
 
 TOOL = VllmTool(executable=("vllm",), interpreter=Path("python"), version="0.32.0", build="cuda")
 MODEL = ModelFacts(folder=Path("/m"), has_tokenizer=True, weights_bytes=1, is_local=True)
@@ -56,6 +59,28 @@ def kept(made: SmokePlan) -> SavedPoints:
 def test_kept_points_come_back(tmp_path: Path) -> None:
     save_points(plan(tmp_path), kept(plan(tmp_path)))
     assert load_points(plan(tmp_path, port=9000)) == kept(plan(tmp_path))
+
+
+def driver(version: str) -> Driver:
+    """The driver of the document's machine in another version."""
+    return machine().driver.model_copy(update={"version": Reading.of(version, "recorded")})
+
+
+def test_the_same_machine_with_less_free_memory_takes_them_over(tmp_path: Path) -> None:
+    save_points(plan(tmp_path, machine=machine()), kept(plan(tmp_path, machine=machine())))
+    later = machine()
+    free = Reading.of(1, "recorded")
+    gpus = tuple(gpu.model_copy(update={"memory_free_bytes": free}) for gpu in later.gpus)
+    assert load_points(plan(tmp_path, machine=later.model_copy(update={"gpus": gpus}))) is not None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [machine(gpu="NVIDIA L40S"), machine(count=1), machine().model_copy(update={"driver": driver("570.1")}), None],
+)
+def test_another_machine_takes_nothing_over(tmp_path: Path, other: Machine | None) -> None:
+    save_points(plan(tmp_path, machine=machine()), kept(plan(tmp_path, machine=machine())))
+    assert load_points(plan(tmp_path, machine=other)) is None
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,11 @@ class Governance(Table):
         "A small team may own both lines; the document then says so instead of warning.",
         advanced=True,
     )
+    ai_register: Text | None = ask(
+        "Register of AI systems",
+        "Some laws and organisations want an AI system listed before it is used; legal asks for the entry.",
+        advanced=True,
+    )
     approvals: tuple[Approval, ...] = rows("Approvals", "The signatures the document needs, each with what it covers.")
     risks: tuple[Risk, ...] = rows("Risks", "What may go wrong, with an owner.")
     assumptions: tuple[Assumption, ...] = rows("Assumptions", "What is taken as true, with an owner.", advanced=True)

@@ -16,6 +16,7 @@ from wizard.evidence_folder import Evidence, machine_beside, measured_on, read_e
 from wizard.exit_codes import ExitCode, first_of
 from wizard.gather import Gathered, gather
 from wizard.paths import state_dir
+from wizard.rules.lapses import lapses
 from wizard.selection import Selection
 
 
@@ -90,6 +91,8 @@ def _report(selection: Selection) -> ExitCode:
         say(f"{finding.rule} blocks: {finding.message} {finding.remedy}")
     if blocking:
         codes.append(ExitCode.BLOCKED)
+    for lapse in lapses(selection):
+        say(f"Lapsed since the run: {lapse.words}.")
     say(
         f"Status {selection.status}: {len(blocking)} blocking of {len(selection.findings)} findings, "
         f"{len(selection.open_answers)} open answers."

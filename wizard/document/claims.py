@@ -18,10 +18,7 @@ MODES: dict[Mode, str] = {
         "random weights in the shape of the model: evidence of memory and speed, not of start time from disk, "
         "speculation or the balance of experts"
     ),
-    "endpoint": (
-        "a server that was already running: evidence of speed; its flags and hardware are answer, not verified by "
-        "this run"
-    ),
+    "endpoint": "a server that was already running: evidence of speed; its flags are answer, not verified by this run",
     "tiny": (
         "a model of a few megabytes that stands in for the one selected: evidence that the chain works on this "
         "machine, never of the speed of the selection"
@@ -44,6 +41,11 @@ NOT_SHOWN = (
     "of a node."
 )
 ATTRIBUTION = "The server was already running: the engine and hardware behind it are answer, not verified by this run."
+#: The same where NVML showed the server's processes: its GPUs are then known, and nothing else of it.
+ATTRIBUTION_ON_SEEN_GPUS = (
+    "The server was already running: the engine behind it is answer, not verified by this run; its GPUs are verified, "
+    "because NVML shows its processes on them."
+)
 
 _LOAD = "closed loop, {C} concurrent requests, {n} measured after {w} warm-up, {T} s"
 _SCOPE = "This is a smoke measurement: {load}, on {where}. {limit}"

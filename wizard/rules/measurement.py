@@ -3,18 +3,11 @@
 from probes.smoke.result import CeilingResult, Point, SmokeResult
 from wizard.finding import Finding, Severity
 from wizard.proof import asked_points, carried_model, is_own_state, limit_of, qualifier, ran_other_model
+from wizard.rules.lapses import lapses
 from wizard.rules.rule import Rule, finding, listed, number
 from wizard.selection import Selection
 
 _METRICS = {"ttft_ms": "TTFT", "tpot_ms": "TPOT", "e2e_ms": "E2E"}
-#: Flags that change what is measured; a flag that is not written has the runtime's default (vLLM 0.33.0).
-_LAYOUT = {
-    "--tensor-parallel-size": ("tensor parallel size", "1", "runtime.layout.tensor_parallel"),
-    "--pipeline-parallel-size": ("pipeline parallel size", "1", "runtime.layout.pipeline_parallel"),
-    "--data-parallel-size": ("data parallel size", "1", "runtime.layout.data_parallel"),
-    "--quantization": ("quantisation", "that of the checkpoint", "runtime.settings.quantization"),
-    "--kv-cache-dtype": ("key-value cache type", "auto", "runtime.settings.kv_cache_dtype"),
-}
 
 
 def ceilings_hold(selection: Selection) -> list[Finding]:
@@ -68,11 +61,10 @@ def run_is_of_selection(selection: Selection) -> list[Finding]:
         message = f"The run was of {_model_shown(smoke)}, the selection is {name or 'another model'}."
         where = f"engine.models[{carried[0] if carried else 0}].name"
         found.append(finding("M3", severity, message, where, "Measure the proposed model."))
-    differing = _differing(selection)
+    differing = [lapse for lapse in lapses(selection) if lapse.trigger in ("layout", "format")]
     if differing:
-        message = f"The run differs from the selection in {listed([words for words, _ in differing])}."
-        where = differing[0][1]
-        found.append(finding("M3", severity, message, where, "Measure again with the proposed settings."))
+        message = f"The run differs from the selection in {listed([lapse.words for lapse in differing])}."
+        found.append(finding("M3", severity, message, differing[0].key, "Measure again with the proposed settings."))
     return found
 
 
@@ -84,30 +76,6 @@ def _model_shown(smoke: SmokeResult) -> str:
         return "another model"
     is_hub_name = smoke.model.count("/") == 1 and smoke.model[0] not in "/~."
     return smoke.model if is_hub_name else smoke.model.rstrip("/").rsplit("/", 1)[-1]
-
-
-def _differing(selection: Selection) -> list[tuple[str, str]]:
-    """Name what differs in the commands, each with the question that decides it."""
-    smoke = selection.smoke
-    if smoke is None or smoke.runtime.command is None or selection.launch.runtime != "vllm":
-        return []  # flags behind an endpoint cannot be seen
-    measured = _flag_values(smoke.runtime.command)
-    found = []
-    for flag, (name, default, key) in _LAYOUT.items():
-        setting = selection.launch.find(flag)
-        proposed = setting.value if setting and setting.value is not None else default
-        if measured.get(flag, default) != proposed:
-            found.append((f"{name} ({measured.get(flag, default)} measured, {proposed} proposed)", key))
-    return found
-
-
-def _flag_values(words: tuple[str, ...]) -> dict[str, str]:
-    values = {}
-    for word, following in zip(words, (*words[1:], ""), strict=True):
-        flag, equals, value = word.partition("=")
-        if flag in _LAYOUT:
-            values[flag] = value if equals else following
-    return values
 
 
 def asked_concurrency_was_measured(selection: Selection) -> list[Finding]:

@@ -1,29 +1,17 @@
 """Rules on how good a run was: what it had in common with the answers, and what its figures may carry."""
 
-import datetime
-from collections.abc import Callable
 from itertools import pairwise
 
 from probes.smoke.result import Point, SmokeResult
 from wizard.finding import Finding, Severity
-from wizard.launch import Launch
 from wizard.proof import asked_points, qualifier
-from wizard.rules.rule import Rule, counted, finding, listed, number
+from wizard.rules.lapses import Trigger, lapses
+from wizard.rules.rule import Rule, finding, listed, number
 from wizard.selection import Selection
 
-#: A run older than this is not of the stack that will be delivered: a release of vLLM appears about monthly.
-_STALE_DAYS = 90
 #: Shares that a measurement may be off without a word.
-_EXCLUDED, _SHORT, _LENGTHS, _RATE = 0.05, 0.05, 0.05, 0.02
+_EXCLUDED, _SHORT, _RATE = 0.05, 0.05, 0.02
 _RUN = "runtime.smoke.devices"
-#: Flags that M3 compares, that only say where the server listens, or that the smoke sets itself.
-_NOT_COMPARED = {
-    "--tensor-parallel-size", "--pipeline-parallel-size", "--data-parallel-size", "--quantization", "--kv-cache-dtype",
-    "--host", "--port", "--uds", "--api-key", "--hf-token", "--load-format", "--served-model-name", "--device-ids",
-    "--shutdown-timeout", "--revision", "--tokenizer", "--kv-cache-memory-bytes",
-}  # fmt: skip
-
-
 _STATES = {
     "asked_shared": "with the shared prefix cached",
     "asked_unshared": "without prefix reuse",
@@ -124,33 +112,25 @@ def prefix_state_is_known(selection: Selection) -> list[Finding]:
 
 
 def run_is_recent(selection: Selection) -> list[Finding]:
-    """M8: the run is not old, and was of the version that is proposed."""
-    # InferenceX: benchmarks of a moment go stale, because the stack changes within days.
-    smoke, found = _measured(selection), []
-    if smoke is None:
-        return []
-    measured, proposed = smoke.runtime.version, selection.answers.runtime.version
-    if measured and proposed and _release(measured) != _release(proposed):
-        message = f"Version {measured} was measured, {proposed} is proposed."
-        remedy = "Measure the version that is proposed: releases change defaults and kernels."
-        found.append(finding("M8", _severity(selection), message, "runtime.version", remedy))
-    ended = _day(smoke.ended_at)
-    age = (selection.prepared_on - ended).days if ended else 0
-    if age > _STALE_DAYS:
-        message = f"The run is {counted(age, 'day')} old."
-        found.append(finding("M8", _severity(selection), message, _RUN, "Measure again before the review."))
-    return found
+    """M8: the run is not old, and was of the version, the weights and the driver branch that are proposed."""
+    # Each trigger is explained where it is found (`lapses`).
+    return [
+        finding("M8", _severity(selection), f"{_capital(lapse.words)}.", lapse.key, _LAPSED[lapse.trigger])
+        for lapse in lapses(selection)
+        if lapse.trigger in _LAPSED
+    ]
 
 
-def _release(version: str) -> str:
-    return version.strip().casefold().removeprefix("v").partition("+")[0]
+_LAPSED: dict[Trigger, str] = {
+    "version": "Measure the version that is proposed: releases change defaults and kernels.",
+    "revision": "Measure the weights that are proposed, and test their answers again.",
+    "driver": "Measure with the proposed driver branch, or propose the one that was measured.",
+    "age": "Measure again before the review.",
+}
 
 
-def _day(stamp: str) -> datetime.date | None:
-    try:
-        return datetime.datetime.fromisoformat(stamp).date()
-    except ValueError:
-        return None  # an imported result may hold any text
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 def figures_agree(selection: Selection) -> list[Finding]:
@@ -188,90 +168,14 @@ def _disagreements(point: Point) -> list[str]:
 def run_had_these_answers(selection: Selection) -> list[Finding]:
     """M11: the run had the lengths, flags and ceilings that are in force."""
     # A result describes the load it was made with; answers that were changed afterwards are another selection.
-    smoke = _measured(selection)
-    if smoke is None or smoke.scaled_down or smoke.mode == "tiny":
-        return []  # the load was made smaller on purpose, and M3 says so
-    differing = [*_lengths(selection), *_ceilings(selection), *_flags(smoke, selection.launch)]
+    differing = [lapse for lapse in lapses(selection) if lapse.trigger in ("load", "ceilings", "settings")]
     if not differing:
         return []
-    words = [words for words, _ in differing[:_MOST]]
+    words = [lapse.words for lapse in differing[:_MOST]]
     words += [f"{len(differing) - _MOST} more"] if len(differing) > _MOST else []
     message = f"The run was made with other answers: {'; '.join(words)}."
     remedy = "Measure again with the answers in force, or take the former ones back."
-    return [finding("M11", _severity(selection), message, differing[0][1], remedy)]
-
-
-def _lengths(selection: Selection) -> list[tuple[str, str]]:
-    load, found = selection.answers.runtime.workload, []
-    asked: tuple[tuple[str, int | None, Callable[[Point], float]], ...] = (
-        ("input_tokens", load.input_tokens, lambda point: point.input_tokens / point.completed),
-        ("output_tokens", load.output_tokens, lambda point: point.output_tokens / point.completed),
-    )
-    points = [point for point in asked_points(selection) if point.completed]
-    for name, wanted, mean in asked:
-        sent = [mean(point) for point in points]
-        # Shorter answers are M4's: the runtime ended them.
-        if wanted is None or not sent or (name == "output_tokens" and max(sent) < wanted):
-            continue
-        if any(abs(tokens - wanted) > _LENGTHS * wanted for tokens in sent):
-            word = "prompt" if name == "input_tokens" else "output"
-            found.append((f"{number(round(sent[0]))} {word} tokens, not {number(wanted)}", f"runtime.workload.{name}"))
-    shared = next((point.shared_prefix_tokens for point in points if point.kind == "asked_shared"), None)
-    wanted = load.shared_prefix_tokens
-    # Prefixes are cut to whole blocks of the trace.
-    if shared and wanted is not None and abs(shared - wanted) > max(64, _LENGTHS * wanted):
-        found.append((f"{number(shared)} shared tokens, not {number(wanted)}", "runtime.workload.shared_prefix_tokens"))
-    return found
-
-
-def _ceilings(selection: Selection) -> list[tuple[str, str]]:
-    given = selection.answers.runtime.ceilings
-    found: dict[str, tuple[str, str]] = {}
-    limits = {"ttft_ms": given.ttft_ms, "tpot_ms": given.tpot_ms, "e2e_ms": given.e2e_ms}
-    for point in asked_points(selection):
-        for result in point.ceilings:
-            limit, name = limits[result.metric], result.metric.removesuffix("_ms").upper()
-            if limit is not None and result.limit != limit:
-                words = f"a {name} ceiling of {number(result.limit)} ms, not {number(limit)}"
-                found[result.metric] = (words, f"runtime.ceilings.{result.metric}")
-            elif given.percentile is not None and result.percentile != given.percentile:
-                words = f"ceilings at p{number(result.percentile)}, not p{given.percentile}"
-                found["percentile"] = (words, "runtime.ceilings.percentile")
-    return list(found.values())
-
-
-def _flags(smoke: SmokeResult, launch: Launch) -> list[tuple[str, str]]:
-    """The proposed flags that the run's command did not have, or had otherwise."""
-    if smoke.runtime.command is None or launch.runtime != "vllm":
-        return []  # flags behind an endpoint cannot be seen
-    ran = _words_of(smoke.runtime.command)
-    found = []
-    for setting in launch.settings:
-        flag, *wanted = setting.words()
-        if flag in _NOT_COMPARED or ran.get(flag) == tuple(wanted):
-            continue
-        had = f"had {' '.join((flag, *ran[flag]))}" if flag in ran else "did not have it"
-        key = setting.source_keys[0] if setting.source_keys else "runtime.settings.extra_flags"
-        found.append((f"{' '.join((flag, *wanted))} is proposed, the run {had}", key))
-    proposed = {setting.flag for setting in launch.settings}
-    for flag, values in ran.items():
-        if flag not in _NOT_COMPARED and flag not in proposed:
-            words = f"the run had {' '.join((flag, *values))}, which is not proposed"
-            found.append((words, "runtime.settings.extra_flags"))
-    return found
-
-
-def _words_of(command: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """The flags of a command with their values; `--flag=value` and `--flag value` are the same."""
-    groups: dict[str, tuple[str, ...]] = {}
-    flag = ""
-    for word in command:
-        if word.startswith("-") and not word[1:2].isdigit():
-            flag, equals, value = word.partition("=") if "." not in word.partition("=")[0] else (word, "", "")
-            groups[flag] = (value,) if equals else ()
-        elif flag:
-            groups[flag] += (word,)
-    return groups
+    return [finding("M11", _severity(selection), message, differing[0].key, remedy)]
 
 
 RULES = (
@@ -301,11 +205,11 @@ RULES = (
     ),
     Rule(
         "M8",
-        "The run is recent and of the proposed version",
+        "The run is recent, and of the proposed version, weights and driver branch",
         ("warn", "note"),
         "InferenceX, README: benchmarks of a moment go stale",
         run_is_recent,
-        "Measure the proposed version again before the review.",
+        "Measure what is proposed again before the review.",
     ),
     Rule(
         "M9",

@@ -9,9 +9,10 @@ from urllib.parse import urlsplit
 
 from probes.machine import Machine
 from probes.smoke.endpoint import Served, served_models, version_of
-from probes.smoke.http import Client, HttpError, is_loopback
+from probes.smoke.http import Client, HttpError
 from probes.smoke.load import LoadFailed
 from probes.smoke.metrics import Metrics, parse_metrics
+from probes.smoke.owners import is_loopback
 from probes.smoke.planning import base_url
 from probes.smoke.start_log import StartLog, read_start_log
 from wizard.errors import SmokeError, UsageError

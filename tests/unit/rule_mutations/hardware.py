@@ -65,12 +65,12 @@ TABLE: list[Row] = [
     ),
     (
         "a driver too old for the wheel",
-        {"machine": with_driver(machine(GPU, GPU), "550.54.15")},
+        {"machine": with_driver(machine(GPU, GPU), "550.54.15"), "smoke": None},
         ("C13", "block", "runtime.version"),
     ),
     (
         "a driver that needs the compatibility package",
-        {"machine": with_driver(machine(GPU, GPU), "570.86.10")},
+        {"machine": with_driver(machine(GPU, GPU), "570.86.10"), "smoke": None},
         ("C13", "warn", "runtime.version"),
     ),
     (

@@ -1,7 +1,7 @@
 """Mutations of the rules on what was measured: M1 to M11 and B17."""
 
 from tests.unit.rule_mutations.row import M, Row
-from tests.unit.selections import ceiling, point, ran, smoke
+from tests.unit.selections import GPU, ceiling, machine, point, ran, smoke, with_driver
 
 _MISSED = [ceiling(over=40, verdict="contradicted")]
 _RUN = "runtime.smoke.devices"
@@ -70,6 +70,21 @@ TABLE: list[Row] = [
         "another version was run",
         {"smoke": smoke(runtime={**_ran(), "version": "0.32.0"})},
         ("M8", "warn", "runtime.version"),
+    ),
+    (
+        "other weights were run",
+        {"smoke": smoke(model="/hub/models--Example--Dense-32B-FP8/snapshots/0be21c7")},
+        ("M8", "warn", f"{M}.revision"),
+    ),
+    (
+        "the command of the run pins other weights",
+        {"smoke": smoke(runtime={**_ran(), "command": [*ran(), "--revision", "0be21c7"]})},
+        ("M8", "warn", f"{M}.revision"),
+    ),
+    (
+        "another driver branch is proposed than was measured",
+        {"machine": with_driver(machine(GPU, GPU), "580.105.08"), "runtime.hardware.driver": "branch 590"},
+        ("M8", "warn", "runtime.hardware.driver"),
     ),
     (
         "the run is old",

@@ -8,6 +8,7 @@ from wizard.answers import EngineOption
 from wizard.document import formats
 from wizard.document.context import strategies
 from wizard.document.context.common import Context, answer, facts, ids, said, sources
+from wizard.document.context.expiry import engine_triggers
 from wizard.document.markdown import NOT_GIVEN, Table
 from wizard.selection import Selection
 from wizard.weighing import robustness, score
@@ -46,6 +47,7 @@ def engine(selection: Selection) -> Context:
         "repeated": ids(selection.engine_line, ("E3", "E4", "E6", "E8")),
         "exit": ids(selection.engine_line, ("E10",)),
         "confirmation": answer(selection, "engine.confirmation"),
+        "triggers": engine_triggers(selection),
     }
 
 

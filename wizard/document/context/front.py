@@ -47,6 +47,7 @@ _PLACES = {
     "budget.engine": "line E",
     "budget.runtime": "line R",
     "governance": "risks, assumptions, open questions",
+    "governance.ai_register": "2.6",
     "governance.approvals": "approvals",
 }
 

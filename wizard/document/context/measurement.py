@@ -10,7 +10,7 @@ from wizard.document.context.over_load import over_load
 from wizard.document.context.strategies import titled
 from wizard.document.markdown import Table
 from wizard.launch import switch_of
-from wizard.proof import is_own_state, limit_of, qualifier, ran_other_model
+from wizard.proof import hardware_verified, is_own_state, limit_of, qualifier, ran_other_model
 from wizard.selection import Selection
 
 _STATES = {
@@ -62,13 +62,13 @@ def measurement(selection: Selection) -> Context:
         "measured": True,
         "mode": smoke.mode,
         "mode_words": claims.MODES[smoke.mode],
-        "attribution": claims.ATTRIBUTION if smoke.mode == "endpoint" else None,
+        "attribution": _attribution(selection, smoke),
         "hardware_words": _hardware_words(selection),
         "memory_of": "of the CPU process" if smoke.runtime.build == "cpu" else "per GPU",
         "strategies_note": _STAND_IN if qualifier(selection) == "pipeline only" else None,
         "scopes": _scopes(selection, smoke, asked),
         "closed_loop": claims.closed_loop(found[0].point.concurrency),
-        "conditions": conditions(smoke, found),
+        "conditions": conditions(selection, smoke, found),
         "results": results(selection, smoke, asked),
         "statements": _statements(asked, claimed=qualifier(selection) != "pipeline only"),
         "per_ceiling": claims.PER_CEILING if any(len(run.point.ceilings) > 1 for run in asked) else None,
@@ -96,7 +96,7 @@ def not_usable(selection: Selection) -> str | None:
         return "the run was not on the proposed hardware"
     if ran_other_model(selection):
         return "the run was of another model"
-    if smoke.mode == "endpoint":
+    if not hardware_verified(selection):
         return "the hardware behind the endpoint was not verified by the run"
     return None
 
@@ -132,12 +132,18 @@ def _state(smoke: SmokeResult, run: Run) -> str:
 
 
 def _where(selection: Selection, smoke: SmokeResult) -> str:
-    if smoke.mode == "endpoint":
+    if not hardware_verified(selection):
         return "an endpoint whose hardware this run did not verify"
     limit = qualifier(selection)
     if smoke.mode == "tiny":
         return "this machine, with a stand-in for the model"
     return "other hardware than proposed" if limit == "other hardware" else "the node of 2.2"
+
+
+def _attribution(selection: Selection, smoke: SmokeResult) -> str | None:
+    if smoke.mode != "endpoint":
+        return None
+    return claims.ATTRIBUTION_ON_SEEN_GPUS if hardware_verified(selection) else claims.ATTRIBUTION
 
 
 def _hardware_words(selection: Selection) -> str | None:

@@ -1,13 +1,16 @@
 """The tables of 2.5: conditions of the runs, results, memory."""
 
+from collections import Counter
+from itertools import pairwise
 from typing import NamedTuple
 
+from probes.smoke.owners import is_loopback
 from probes.smoke.result import Latency, Point, SmokeResult
 from probes.smoke.statistics import error_rate_bound, two_sided_requests
 from wizard.document import claims, formats
 from wizard.document.context.measured_gpus import gpu_rows
 from wizard.document.markdown import NOT_GIVEN, Table
-from wizard.proof import qualifier
+from wizard.proof import endpoint_gpus, qualifier
 from wizard.selection import Selection
 
 _TERMS = {
@@ -37,7 +40,7 @@ def _model(smoke: SmokeResult, all_runs: str) -> tuple[str, str, str]:
     return "Model", formats.value(smoke.model), all_runs if smoke.model else "missing"
 
 
-def conditions(smoke: SmokeResult, found: tuple[Run, ...]) -> Table:
+def conditions(selection: Selection, smoke: SmokeResult, found: tuple[Run, ...]) -> Table:
     """Under what the runs were made, with the source of every line."""
     all_runs = "measured " + formats.listed(run.id for run in found)
     rows = [
@@ -52,6 +55,7 @@ def conditions(smoke: SmokeResult, found: tuple[Run, ...]) -> Table:
         *_nodes(smoke, all_runs),
         _environment(smoke, all_runs),
         ("Load tool and path", f"{smoke.load.tool}, {_path(smoke)}", all_runs),
+        *_endpoint_hardware(selection, smoke),
         *_client(smoke, all_runs),
         *_server(smoke),
     ]
@@ -76,7 +80,7 @@ def _nodes(smoke: SmokeResult, source: str) -> list[tuple[str, str, str]]:
     if not nodes:
         return []
     others = formats.listed(f"rank {node.rank}" for node in nodes if node.role == "headless")
-    said = f"{formats.counted(len(nodes), 'process', 'processes')}: head (rank 0), headless ({others})"
+    said = f"{formats.number(len(nodes))} processes: head (rank 0), headless ({others})"
     here = all(node.where == "this_machine" for node in nodes)
     where = "; all on one machine, so nothing went over the network between nodes" if here else ""
     return [("Nodes of the replica", said + where, source)]
@@ -92,7 +96,25 @@ def _environment(smoke: SmokeResult, source: str) -> tuple[str, str, str]:
 def _path(smoke: SmokeResult) -> str:
     if smoke.load.imported:
         return "result file imported, path to the server unknown"
-    return "to the endpoint over the network" if smoke.mode == "endpoint" else "same host, loopback"
+    words = smoke.load.command
+    url = dict(pairwise(words)).get("--base-url", "")
+    away = smoke.mode == "endpoint" and not is_loopback(url)
+    return "to the endpoint over the network" if away else "same host, loopback"
+
+
+def _endpoint_hardware(selection: Selection, smoke: SmokeResult) -> list[tuple[str, str, str]]:
+    """The GPUs of an endpoint beside those of one proposed replica."""
+    if smoke.mode != "endpoint":
+        return []
+    gpus, hardware = endpoint_gpus(selection), selection.answers.runtime.hardware
+    if not gpus:
+        return [("GPUs of the endpoint", "not visible", "missing")]
+    names = Counter(formats.value(gpu.name.value) for gpu in gpus)
+    found = formats.listed(f"{count} × {name}" for name, count in names.items())
+    asked = f"{formats.value(hardware.gpus_per_replica)} × {formats.value(hardware.gpu)}"
+    beside = "as proposed" if qualifier(selection) is None else f"proposed: {asked}"
+    where = formats.listed(f"GPU {gpu.index}" for gpu in gpus)
+    return [("GPUs of the endpoint", f"{found} ({where}), by its processes there; {beside}", "probe")]
 
 
 def _client(smoke: SmokeResult, source: str) -> list[tuple[str, str, str]]:

@@ -3,6 +3,7 @@
 from wizard.document import formats
 from wizard.document.context import strategies
 from wizard.document.context.common import Context, Row, answer, facts, ids, row, said, source, sources
+from wizard.document.context.expiry import runtime_triggers
 from wizard.document.context.measurement import capacity_run, not_usable
 from wizard.document.markdown import NOT_GIVEN, Table
 from wizard.proof import probed_machine
@@ -19,6 +20,7 @@ def runtime(selection: Selection) -> Context:
         "owner_known": answer(selection, "runtime.owner") or "a person who is not given",
         "products": _products(selection),
         "load": _load(selection),
+        "error_budget": _error_budget(selection),
         "configuration": strategies.configuration(selection),
         "security": _security(selection),
         "operations": _operations(selection),
@@ -29,6 +31,7 @@ def runtime(selection: Selection) -> Context:
         "concurrency": answer(selection, "runtime.workload.concurrency"),
         "defaults": _defaults(selection),
         "defaults_of": f"vLLM {_SECURITY_READ_AT}",
+        "triggers": runtime_triggers(selection),
         "e_items": ids(selection.engine_line, ("E3", "E4")),
         "r_items": ids(selection.runtime_line, _QUOTED_ANEW),
         "r_exit": ids(selection.runtime_line, ("R12",)),
@@ -135,6 +138,17 @@ def _load(selection: Selection) -> Table:
     return Table(("Metric", "Ceiling or target", "Percentile", "Concurrency", "Source"), tuple(rows))
 
 
+def _error_budget(selection: Selection) -> str | None:
+    """How many calls may miss a ceiling before it is broken; None where no ceiling or no percentile is given."""
+    given = selection.answers.runtime.ceilings
+    if given.percentile is None or (given.ttft_ms, given.tpot_ms, given.e2e_ms) == (None, None, None):
+        return None
+    return (
+        f"The error budget of each ceiling: at p{given.percentile}, {100 - given.percentile} of 100 calls may take "
+        "longer. The budget for time without service follows from the availability target of 2.7."
+    )
+
+
 _WORKING_OUT = frozenset({"users_peak_hour", "tasks_per_user_hour", "calls_per_task", "call_seconds", "peak_factor"})
 _PER_CALL = frozenset({"input_tokens", "shared_prefix_tokens", "output_tokens"})
 
@@ -153,6 +167,7 @@ def _security(selection: Selection) -> Table:
             ("How fast do security releases arrive?", "runtime.security.patches"),
             ("Which tools may the agent call?", "runtime.security.agent_tools"),
             ("Where is the data allowed to be?", "engine.data_class"),
+            ("Which register of AI systems lists it?", "governance.ai_register"),
         ),
         columns=("Question", "Answer", "Source"),
     )
@@ -193,6 +208,11 @@ def _defaults(selection: Selection) -> Table | None:
             flag("--trust-remote-code", "run: the revision has to be pinned and read", "not run"),
         ),
         (
+            "Format of the weight files",
+            "safetensors where the model has them, else pickled files, which can run code when they are read",
+            _load_format(selection),
+        ),
+        (
             "Media addresses in prompts",
             "fetched from anywhere by multimodal models",
             flag("--allowed-media-domains", "limited to a list", "no list set"),
@@ -213,6 +233,11 @@ def _defaults(selection: Selection) -> Table | None:
         ("Topic", "Unless told otherwise", "In this selection", "Source"),
         tuple((*cells, "catalogue, derived F-15") for cells in rows),
     )
+
+
+def _load_format(selection: Selection) -> str:
+    form = selection.launch.find("--load-format")
+    return "not limited in 2.4" if form is None or form.value is None else f"limited to {form.value}"
 
 
 def _between_nodes(selection: Selection) -> str:
