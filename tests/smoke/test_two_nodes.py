@@ -52,7 +52,7 @@ def remains(result: SmokeResult, folder: Path) -> tuple[object, ...]:
     return (result.clean_stop, result.left_behind, list((folder / "state").iterdir()), taken)
 
 
-NOTHING = (True, (), [], [])
+NOTHING: tuple[object, ...] = (True, (), [], [])
 
 
 def test_two_nodes_are_measured_as_one_replica(vllm: VllmTool, tmp_path: Path) -> None:
