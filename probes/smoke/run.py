@@ -56,6 +56,8 @@ class _Smoke:
         model_folder = plan.serve_command[len(plan.tool.executable) + 1] if plan.serve_command else ""
         if model_folder.startswith("/"):
             paths.append((model_folder, "$MODEL_DIR"))
+        if self.request.nodes is not None and not self.request.nodes.all_here:
+            paths.append((self.request.nodes.head_address, "$HEAD_ADDRESS"))
         self.scrub = Scrubber(paths, [self.api_key] if self.api_key else [])
         address = base_url(self.request.endpoint_url or "")
         self.client = Client(address, self.api_key, self.request.ca_file, stopper, self.deadline)
@@ -380,7 +382,7 @@ def run_smoke(
         except ServerFailed as problem:
             why = problem.explanation
             lines = smoke.state.server.log.lines if smoke.state.server else []
-            smoke.fail(why.kind, why.cause, why.advice, log_tail(lines), why.remedy)
+            smoke.fail(why.kind, why.cause, why.advice, log_tail(problem.lines or lines), why.remedy)
         except LoadFailed as problem:
             lines = smoke.state.server.log.lines if smoke.state.server else []
             smoke.fail(problem.kind, problem.message, problem.advice, problem.lines or log_tail(lines))
