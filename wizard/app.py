@@ -43,9 +43,17 @@ class WizardApp(Ways):
     ]
 
     def __init__(
-        self, *, answers: list[Path] | None = None, vllm: Path | None = None, way: str = "", short: bool = False
+        self,
+        *,
+        answers: list[Path] | None = None,
+        vllm: Path | None = None,
+        way: str = "",
+        short: bool = False,
+        where: str = "",
     ) -> None:
-        super().__init__(vllm)
+        super().__init__(vllm, where)
+        #: Whether the machine was named by hand for what is opened next; a session that is resumed has its own.
+        self._where_chosen = bool(where)
         self._answers, self._way, self._short = answers or [], way, short
         self.written: Path | None = None
         self.save_problem = ""
@@ -184,13 +192,14 @@ class WizardApp(Ways):
 
     # ---------------------------------------------------------------- ways in
 
-    def _open(self, make: "Callable[[], Session]") -> None:
+    def _open(self, make: "Callable[[], Session]") -> bool:
+        """Open a session at its step; says whether it could be opened."""
         try:
             self._session = make()
         except SelwizError as error:
             self.explain([error.message, "", error.remedy])
-            return
-        self._session.use_machine(self.machine)
+            return False
+        self._take_machine(self._session)
         names = [step.name for step in self.steps]
         self.step_number = names.index(self._session.step) if self._session.step in names else 0
         self.reached = len(self.steps) if self._answers or self._session.earlier else self.step_number
@@ -199,6 +208,44 @@ class WizardApp(Ways):
         self.autosave()
         self.check_soon()
         self.show_step()
+        return True
+
+    def _take_machine(self, session: "Session") -> None:
+        """A machine named by hand counts, and for a new selection the one that is shown; else the session's own."""
+        if self._where_chosen or not session.saved_at:
+            session.where = self.where
+        self._where_chosen = False
+        self.use_machine_at(session.where)
+        session.use_machine(self.machine)
+
+    def plan_for(self, where: str) -> None:
+        """Go on with another machine, or with this one again where `where` is empty; the first screen shows it."""
+        self._where_chosen = True
+        self.use_machine_at(where)
+
+    def show_changes(self) -> None:
+        """What changed since the selection that this one began from."""
+        from wizard.screens.changes import ChangesScreen
+
+        self.replace(ChangesScreen(self.session.earlier))
+
+    def ask_machine(self) -> None:
+        """Ask for another machine, or choose this one again."""
+        from wizard.screens.elsewhere import ask_machine
+
+        ask_machine(self)
+
+    def ask_delivery(self) -> None:
+        """Hold what was delivered against an approved selection."""
+        from wizard.screens.delivery import ask_delivery
+
+        ask_delivery(self)
+
+    def ask_log(self) -> None:
+        """Ask for the log of a vLLM and say why it did not start."""
+        from wizard.opening import ask_log
+
+        ask_log(self)
 
     def new_short(self) -> None:
         """A new selection, the short way."""
@@ -223,7 +270,9 @@ class WizardApp(Ways):
         """Open answers files as a new project, or merged into the session saved last."""
         from wizard.opening import session_with_files
 
-        self._open(lambda: session_with_files(paths, resumed=resumed, short=self._short))
+        opened = self._open(lambda: session_with_files(paths, resumed=resumed, short=self._short))
+        if opened and any(path.suffix == ".json" for path in paths):
+            self.show_changes()
 
     def open_file(self) -> None:
         """Ask for an answers file and open it."""

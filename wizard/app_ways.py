@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class Ways(Working):
     """Which screen comes next, which came before, and the windows that open from any."""
 
-    def __init__(self, vllm: Path | None) -> None:
-        super().__init__(vllm)
+    def __init__(self, vllm: Path | None, where: str = "") -> None:
+        super().__init__(vllm, where)
         self._session: Session | None = None
         self.step_number = 0
         self.more: set[str] = set()

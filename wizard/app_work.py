@@ -1,6 +1,7 @@
 """What the app does beside the screens: reading the machine, checking, planning and running the smoke."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from wizard.errors import SelwizError
 from wizard.messages import Checked, MachineRead, SmokeEnded, SmokePlanned, SmokeTold
 from wizard.ordered_keys import OrderedKeys
 from wizard.probing import Probing
-from wizard.smoke_run import SmokeRun, TellingObserver, apply_remedy
+from wizard.smoke_run import SmokeChoices, SmokeRun, TellingObserver, apply_remedy
 
 if TYPE_CHECKING:
     from probes.machine import Machine
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
     from wizard.session import Session
     from wizard.snapshot import Snapshot
 
+#: Why nothing is measured for a selection that is for another machine; `propose --smoke` refuses it likewise.
+SIM_SMOKE = (
+    "A smoke measures this machine, and this selection is for another one (SIM).\n"
+    "Run `selwiz smoke` on that machine, or choose this machine again: 8 on the first screen, or Ctrl+P."
+)
 #: A pause in typing after which the rules are run again.
 CHECK_AFTER_S = 0.4
 
@@ -29,19 +35,23 @@ class Working(OrderedKeys):
 
     _session: "Session | None"
 
-    def __init__(self, vllm: Path | None) -> None:
+    def __init__(self, vllm: Path | None, where: str = "") -> None:
         super().__init__()
         self.vllm = vllm
+        #: The machine whose readings are shown, as `--machine` names it; empty for this one. Any other is a SIM.
+        self.where = where
         self.machine: Machine | None = None
+        self.reading_machine = False
         self.machine_words = "MACHINE  being read …"
         self.machine_table = self.machine_words
         self.checked: Selection | None = None
         self.since: Comparison | None = None
         self.check_problem = ""
         self.smoke = SmokeRun()
+        self.smoke_choices = SmokeChoices()
         self._smoke_began = 0.0
         self._stopper: Any = None
-        self._probing = Probing(vllm)
+        self._probing = Probing(vllm, where)
         self._check_timer: Timer | None = None
         self._check_serial = self._checked_serial = 0
 
@@ -58,14 +68,25 @@ class Working(OrderedKeys):
 
     # ---------------------------------------------------------------- machine
 
+    def use_machine_at(self, where: str) -> None:
+        """Take the readings of another machine, or again of this one, where `where` is empty."""
+        if where == self.where:
+            return
+        self.where, self.machine = where, None
+        if self._session is not None:
+            self._session.where = where
+            self._session.use_machine(None)
+            self.autosave()
+        self.read_machine()
+
     @work(group="probe", exclusive=True, exit_on_error=False)
     async def read_machine(self) -> None:
-        """Read the machine in a child."""
-        self.machine_words = "MACHINE  being read …"
+        """Read this machine, or the one that was named, in a child."""
+        self.machine_words, self.reading_machine = "MACHINE  being read …", True
         self.refresh_page()
         began = time.monotonic()
         self._probing.end()
-        self._probing = Probing(self.vllm)
+        self._probing = Probing(self.vllm, self.where)
         text, problem = await self._probing.read()
         machine = None
         if text:
@@ -80,15 +101,17 @@ class Working(OrderedKeys):
     def on_machine_read(self, event: MachineRead) -> None:
         """Take the machine over."""
         from probes.report import machine_table
-        from wizard.views import machine_lines, machine_summary
+        from wizard.views import machine_lines, machine_summary, sim_words
 
-        self.machine = event.machine
+        self.machine, self.reading_machine = event.machine, False
         if event.machine is None:
             self.machine_words = f"MACHINE  not read: {event.problem}\nEvery question still works."
             self.machine_table = self.machine_words
         else:
             self.machine_table = machine_lines(machine_table(event.machine))
-            self.machine_words = machine_summary(event.machine, event.seconds)
+            if self.where:
+                self.machine_table = f"{sim_words(self.where)}\n\n{self.machine_table}"
+            self.machine_words = machine_summary(event.machine, event.seconds, self.where)
         if self._session is not None:
             self._session.use_machine(self.machine)
             self.check_soon()
@@ -143,24 +166,31 @@ class Working(OrderedKeys):
         """Find out what a smoke would start; starts nothing."""
         if self._session is None or self.smoke.active:
             return
+        if self.where:
+            self.smoke = SmokeRun(status="cannot", problem=SIM_SMOKE)
+            self.refresh_page()
+            return
         from wizard.snapshot import Snapshot
 
         self.smoke = SmokeRun(status="planning")
-        self._plan(Snapshot.of(self._session), self.machine)
+        self._plan(Snapshot.of(self._session), self.machine, self.smoke_choices)
         self.refresh_page()
 
     @work(thread=True, group="plan", exclusive=True, exit_on_error=False)
-    def _plan(self, snapshot: "Snapshot", machine: "Machine | None") -> None:
+    def _plan(self, snapshot: "Snapshot", machine: "Machine | None", choices: SmokeChoices) -> None:
         from probes.errors import ProbeError
+        from probes.smoke.points import load_points
         from probes.smoke.prepare import prepare
         from probes.smoke.processes import leftovers
         from wizard.paths import state_dir
         from wizard.writing import smoke_request_of
 
         try:
-            plan = prepare(smoke_request_of(snapshot, machine, self.vllm))
+            plan = prepare(smoke_request_of(snapshot, machine, self.vllm, choices))
             count = sum(len(run.pids) for run in leftovers(state_dir()))
-            self.post_message(SmokePlanned(plan, leftovers=count))
+            saved = load_points(plan)
+            kept = tuple(point.name for point in saved.points) if saved else ()
+            self.post_message(SmokePlanned(plan, leftovers=count, kept=kept))
         except (SelwizError, ProbeError) as error:
             self.post_message(SmokePlanned(None, f"{error.message}\n{error.remedy}"))
         except Exception as error:
@@ -168,9 +198,38 @@ class Working(OrderedKeys):
 
     def on_smoke_planned(self, event: SmokePlanned) -> None:
         """Show the plan, or why there is none."""
-        self.smoke.plan, self.smoke.problem, self.smoke.leftovers = event.plan, event.problem, event.leftovers
+        self.smoke.plan, self.smoke.problem = event.plan, event.problem
+        self.smoke.leftovers, self.smoke.kept = event.leftovers, event.kept
         self.smoke.status = "planned" if event.plan is not None else "cannot"
         self.refresh_page()
+
+    def choose_smoke(self, **changes: Any) -> None:
+        """Change what the next smoke does beside the answers, and plan it anew."""
+        if not self.smoke.active:
+            self.smoke_choices = replace(self.smoke_choices, **changes)
+            self.plan_smoke()
+
+    def import_smoke(self, file: str) -> None:
+        """Take over what somebody else's load tool measured; nothing is started."""
+        if self._session is not None and not self.smoke.active:
+            from wizard.snapshot import Snapshot
+
+            self.smoke = SmokeRun(status="planning")
+            self._import(Snapshot.of(self._session), self.machine, Path(file).expanduser())
+            self.refresh_page()
+
+    @work(thread=True, group="plan", exclusive=True, exit_on_error=False)
+    def _import(self, snapshot: "Snapshot", machine: "Machine | None", file: Path) -> None:
+        from probes.errors import ProbeError
+        from wizard.writing import import_smoke
+
+        try:
+            result, folder = import_smoke(snapshot, machine, file)
+            self.post_message(SmokeEnded(result, folder=str(folder)))
+        except (SelwizError, ProbeError) as error:
+            self.post_message(SmokePlanned(None, f"{error.message}\n{error.remedy}"))
+        except Exception as error:
+            self.post_message(SmokePlanned(None, f"a fault of selwiz itself: {type(error).__name__}: {error}"))
 
     def start_or_plan_smoke(self) -> None:
         """One key: first the plan is made, then what was shown is started."""
@@ -200,7 +259,7 @@ class Working(OrderedKeys):
         observer = TellingObserver(lambda what, given: self.post_message(SmokeTold(what, given)))
         try:
             result = run_smoke(plan.request, observer, plan=plan, stopper=self._stopper)
-            self.post_message(SmokeEnded(result))
+            self.post_message(SmokeEnded(result, folder=str(plan.request.out_dir)))
         except Stopped:
             self.post_message(SmokeEnded(None))
         except ProbeError as error:
@@ -209,19 +268,18 @@ class Working(OrderedKeys):
             self.post_message(SmokeEnded(None, f"a fault of selwiz itself: {type(error).__name__}: {error}"))
 
     def on_smoke_told(self, event: SmokeTold) -> None:
-        """Take one event of the running smoke."""
+        """Take one event of the running smoke; its screen draws at its own pace, however fast a log is."""
         self.smoke.take(event.what, event.given)
-        if hasattr(self.screen, "tick"):
-            self.refresh_page()
 
     def on_smoke_ended(self, event: SmokeEnded) -> None:
         """Keep the result, so that the document can use it."""
         run = self.smoke
-        if event.result is not None and run.plan is not None and self._session is not None:
+        if event.result is not None and self._session is not None:
             from wizard.writing import keep_machine
 
-            keep_machine(run.plan.request.out_dir, self.machine)
-            self._session.smoke_dir = str(run.plan.request.out_dir)
+            keep_machine(Path(event.folder), self.machine)
+            self._session.smoke_dir = event.folder
+            run.points, run.strategies = list(event.result.points), event.result.strategies
             self.autosave()
             failure = event.result.failure
             run.status = "failed" if failure else "done"

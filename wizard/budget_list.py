@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from wizard.answers_file import Tree
+from wizard.budget.items import catalogue_item, counts_gpus
 from wizard.printable import printable
+from wizard.proof import gpus_in_all
 from wizard.tree import path_of
 
 if TYPE_CHECKING:
@@ -27,8 +29,8 @@ def line_of(rows_key: str, selection: "Selection | None") -> "EngineLine | Runti
 def item_lines(rows_key: str, rows: Sequence[Tree], selection: "Selection | None" = None) -> list[str]:
     """One line for each item, or one that says how to add the first; a missing price is said and never 0."""
     amounts = _amounts(rows_key, rows, selection)
-    lines = [f"{number:>3}  {_line(row, amounts.get(number - 1, ''))}" for number, row in enumerate(rows, 1)]
-    return lines or ["     none yet: Enter adds one"]
+    lines = [f"{number:>2} {_line(row, amounts.get(number - 1, ''))}" for number, row in enumerate(rows, 1)]
+    return lines or ["   none yet: Enter adds one"]
 
 
 def subtotal_lines(rows_key: str, selection: "Selection | None") -> list[str]:
@@ -46,6 +48,29 @@ def subtotal_lines(rows_key: str, selection: "Selection | None") -> list[str]:
             text = "no item"
         found.append(f"{words}, line {line.line}: {text}")
     return found
+
+
+def follows_gpus(row: Tree) -> bool:
+    """Whether the quantity of an item follows section 2; rule B5 holds it against the GPUs there."""
+    return str(row.get("id", "")).startswith("E") and counts_gpus(str(row.get("unit") or ""))
+
+
+def about_item(row: Tree, selection: "Selection | None") -> list[str]:
+    """What is said of one item: what its id pays for, and what its quantity follows."""
+    known = catalogue_item(str(row.get("id") or ""))
+    title = printable(str(row.get("item") or row.get("id") or "an item"))
+    pays = f"{known.id} pays for: {known.what}." if known else "Its id is none of the catalogue."
+    lines = [title, "", pays]
+    if follows_gpus(row):
+        gpus = gpus_in_all(selection) if selection else None
+        counted = "not known yet" if gpus is None else f"{gpus}"
+        lines[2] += f" The quantity follows section 2: {counted} GPUs with the spare ones; change it there."
+    return [
+        *lines,
+        "",
+        "Enter opens the row. A price that you do not know: k asks a colleague, n leaves it not given, z says why",
+        "it is not needed.",
+    ]
 
 
 def _amounts(rows_key: str, rows: Sequence[Tree], selection: "Selection | None") -> dict[int, str]:
@@ -79,5 +104,8 @@ def _line(row: Tree, amount: str) -> str:
         return f"{name}in the price of {said('included_in', 40, 'another item')}"
     if row.get("owned_part"):
         return f"{name}{said('quantity', 9):>9} GPU-Years, {said('owned_part', 20)}, worked out"
+    quantity = said("quantity", 9)
+    if follows_gpus(row):
+        quantity = f"{said('quantity', 4)} GPUs"
     when = _WHEN.get(str(row.get("frequency")), "?")
-    return f"{name}{when:<6}{said('quantity', 9):>9} x {said('unit_price', 10):>10} = {amount:>12}".rstrip(" =")
+    return f"{name}{when:<6}{quantity:>9} x {said('unit_price', 10):>10} = {amount:>12}".rstrip(" =")

@@ -131,6 +131,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _wizard(parser: argparse.ArgumentParser) -> None:
     _answers_option(parser, required=False)
+    _machine_option(parser)
     _vllm_option(parser)
     way = parser.add_mutually_exclusive_group()
     way.add_argument("--new", action="store_true", help="begin a new selection at its first question")
@@ -256,6 +257,13 @@ def _smoke_options(parser: argparse.ArgumentParser) -> None:
         help="which weights are run; chosen by what is there",
     )
     parser.add_argument("--devices", metavar="LIST", help="GPUs to use, as indices or UUIDs with commas")
+    parser.add_argument(
+        "--master-addr",
+        metavar="ADDRESS",
+        help="start the head node of a replica over several nodes, here where the others reach it; "
+        "127.0.0.1 tries all nodes on this machine",
+    )
+    parser.add_argument("--master-port", metavar="PORT", type=_port, help="where the ranks of the nodes meet (29501)")
     parser.add_argument("--endpoint", metavar="URL", help="measure a server that is already running")
     parser.add_argument("--api-key-env", metavar="NAME", help="environment variable that holds the key of the endpoint")
     parser.add_argument("--ca", metavar="FILE", type=Path, help="certificate authority of the endpoint")
@@ -409,3 +417,10 @@ def _seconds(text: str) -> float:
     if not 0 < seconds < 1e6:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
     return seconds
+
+
+def _port(text: str) -> int:
+    port = int(text) if text.isascii() and text.isdigit() else 0
+    if not 0 < port < 2**16:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port from 1 to 65535")
+    return port

@@ -14,9 +14,11 @@ from wizard.catalogue.loader import engine_id, model_facts
 from wizard.defaults import fill
 from wizard.errors import UsageError
 from wizard.flags import check_flags, typed_flags
+from wizard.launch import launch
 from wizard.machine import machine_at
 from wizard.paths import cache_dir
 from wizard.provenance import Origin
+from wizard.sizing.proposed import proposed_sizing
 from wizard.sizing.source import cached_folder, configuration_at, weights_at
 
 
@@ -74,9 +76,10 @@ def gather_layers(
         typed = tuple(typed_flags(answers.runtime.settings.extra_flags, "vllm"))
         check_flags(typed, answers.runtime.version, machine, cache_dir() / "vllm")
     models = tuple(_facts(model) for model in answers.engine.models)
-    answers, origins = fill_strategies(answers, origins, models, machine)
-    answers, origins = fill_options(answers, origins, models, machine)
     configuration, weights = carried_configuration(answers)
+    fits = _fits(answers, models, machine, configuration, weights)
+    answers, origins = fill_strategies(answers, origins, models, machine, fits=fits)
+    answers, origins = fill_options(answers, origins, models, machine)
     return Gathered(
         answers,
         origins,
@@ -87,6 +90,19 @@ def gather_layers(
         configuration=configuration,
         weights=weights,
     )
+
+
+def _fits(
+    answers: Answers,
+    models: tuple[ModelFacts | None, ...],
+    machine: Machine | None,
+    configuration: ModelConfiguration | None,
+    weights: WeightFiles | None,
+) -> bool | None:
+    """Whether the model fits what is proposed, with the switches of the decisions that need no sizing."""
+    decided, _ = fill_strategies(answers, {}, models, machine)
+    sized = proposed_sizing(decided, launch(decided), machine, configuration, weights)
+    return sized.sizing.fits if sized and sized.sizing else None
 
 
 def _facts(model: Model) -> ModelFacts | None:

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any
 from textual.message import Message
 
 if TYPE_CHECKING:
+    from collections import Counter
+
     from probes.machine import Machine
     from probes.smoke.plan import SmokePlan
     from probes.smoke.result import SmokeResult
     from wizard.compare import Comparison
+    from wizard.provenance import SourceWord
     from wizard.selection import Selection
 
 
@@ -45,12 +48,22 @@ class Checked(Message):
 
 
 @dataclass
+class Counted(Message):
+    """How many rows of the document of a selection rest on which source."""
+
+    selection: "Selection"
+    counts: "Counter[SourceWord]"
+
+
+@dataclass
 class SmokePlanned(Message):
     """What a smoke would do is known, or why there can be none."""
 
     plan: "SmokePlan | None"
     problem: str = ""
     leftovers: int = 0
+    kept: tuple[str, ...] = ()
+    """The points that a stopped run of the same kind left."""
 
 
 @dataclass
@@ -67,3 +80,5 @@ class SmokeEnded(Message):
 
     result: "SmokeResult | None"
     problem: str = ""
+    folder: str = ""
+    """Where the result lies."""

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from wizard.answers import NumberText
 from wizard.answers_file import Layer, Tree, read_layer
 from wizard.errors import UsageError
+from wizard.log_words import log_words, read_log
+from wizard.printable import printable
 from wizard.questions import leaves
 from wizard.screens.modals import ChoiceScreen, PathScreen
 from wizard.selection import Selection
@@ -68,6 +70,20 @@ def changes_since(earlier: str, selection: Selection) -> "Comparison | None":
         return compare(_earlier(earlier), selection)
     except UsageError:
         return None
+
+
+def ask_log(app: "WizardApp") -> None:
+    """Ask for the log of a vLLM and say why it did not start."""
+
+    def named(name: str | None) -> None:
+        if not name:
+            return
+        try:
+            app.explain([printable(line) for line in log_words(read_log(Path(name).expanduser()), name)])
+        except UsageError as error:
+            app.explain([printable(error.message), "", error.remedy])
+
+    app.push_screen(PathScreen("Explain which log of a vLLM that did not start?", "path, such as server.log"), named)
 
 
 def ask_file(app: "WizardApp") -> None:

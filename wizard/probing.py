@@ -14,9 +14,10 @@ LIMIT_S = 40.0
 
 @dataclass
 class Probing:
-    """One reading of the machine. `end` may be called at any time and leaves nothing behind."""
+    """One reading of this machine, or of the one that `where` names. `end` may be called at any time."""
 
     vllm: Path | None = None
+    where: str = ""
     process: asyncio.subprocess.Process | None = None
 
     async def read(self) -> tuple[str, str]:
@@ -24,6 +25,8 @@ class Probing:
         command = [sys.executable, "-P", "-m", "wizard", "probe", "--json"]
         if self.vllm is not None:
             command += ["--vllm", str(self.vllm)]
+        if self.where:
+            command += ["--machine", self.where]
         try:
             self.process = await asyncio.create_subprocess_exec(
                 *command,

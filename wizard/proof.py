@@ -101,7 +101,7 @@ def limit_of(selection: Selection) -> Limit | None:
 
 def _ran_on_proposed(selection: Selection, smoke: SmokeResult) -> bool:
     machine = probed_machine(selection)
-    if machine is None or smoke.runtime.build == "cpu":
+    if machine is None or smoke.runtime.build == "cpu" or not _ran_over_proposed_nodes(selection, smoke):
         return False
     return _are_named(usable_gpus(machine), selection.answers.runtime.hardware.gpu)
 
@@ -115,6 +115,13 @@ def _are_proposed(selection: Selection, gpus: tuple[Gpu, ...]) -> bool:
     """Whether GPUs are those of one replica. How many they are tells what the flags of an endpoint cannot."""
     hardware = selection.answers.runtime.hardware
     return _are_named(gpus, hardware.gpu) and hardware.gpus_per_replica in (None, len(gpus))
+
+
+def _ran_over_proposed_nodes(selection: Selection, smoke: SmokeResult) -> bool:
+    """Whether a replica was measured over as many machines as are proposed."""
+    wanted, nodes = selection.answers.runtime.layout.nodes_per_replica or 1, smoke.runtime.nodes
+    elsewhere = [node for node in nodes if node.where == "elsewhere"]
+    return (len(elsewhere) + 1 if nodes else 1) == wanted
 
 
 def ran_other_model(selection: Selection) -> bool:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from wizard.budget.items import CATALOGUE
-from wizard.budget_list import STATES
+from wizard.budget_list import STATES, about_item
 from wizard.option_list import about_criteria, about_option, choices, names_of_option
 from wizard.printable import printable
 from wizard.questions import question_of
@@ -51,6 +51,8 @@ def lines_about(app: "WizardApp", rows_key: str, index: int | None) -> list[str]
         return about_option(index, app.checked)
     if rows_key == CRITERIA:
         return about_criteria(app.checked)
+    if rows_key in ITEMS and index is not None and index < len(app.session.rows(rows_key)):
+        return about_item(app.session.rows(rows_key)[index], app.checked)
     count = len(app.session.rows(rows_key))
     title, why = about_list(rows_key)
     return [f"{title} ({count})", "", why, "", "Enter edits a row, a adds one, Delete removes one."]
@@ -103,7 +105,7 @@ def _decide(app: "WizardApp", what: str, index: int | None) -> None:
         shown.everything = not shown.everything and not shown.search
         shown.search = ""
         app.refresh_page()
-    if what == "m" or index is None or index >= len(shown.ids):
+    if what == "m" or index is None or index >= len(shown.ids) or not shown.ids[index]:
         return
     identifier = shown.ids[index]
     key = f"{STRATEGIES}.{identifier}"

@@ -37,7 +37,8 @@ ONE_OWNER = Origin(layer="session", detail="one owner of both decisions, said in
 class Session:
     """One selection in the making. `path` is its file; `smoke_dir` the folder of its measurement, if there is one.
 
-    `earlier` is the selection file that it began from, if it is a new version of one.
+    `earlier` is the selection file that it began from, if it is a new version of one; `where` is the machine that it
+    is for, as `--machine` names it, and empty for this one.
     """
 
     path: Path = field(default_factory=session_store.new_path)
@@ -51,6 +52,7 @@ class Session:
     saved_at: str = ""
     smoke_dir: str = ""
     earlier: str = ""
+    where: str = ""
     machine: "Machine | None" = None
     notices: list[str] = field(default_factory=list)
 

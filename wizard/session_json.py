@@ -11,7 +11,7 @@ from wizard.provenance import Origin
 if TYPE_CHECKING:
     from wizard.session import Session
 
-_TEXTS = ("step", "target", "saved_at", "smoke_dir", "earlier")
+_TEXTS = ("step", "target", "saved_at", "smoke_dir", "earlier", "where")
 
 
 def data_of(session: "Session") -> dict[str, Any]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from probes.models import facts_of, has_weights
-from probes.smoke.plan import Ceiling, GpuNeed, SmokeRequest, WantedStrategy, Workload
+from probes.smoke.plan import Ceiling, GpuNeed, Nodes, SmokeRequest, WantedStrategy, Workload
 from probes.smoke.profiles import shaped
 from wizard.answers import Answers
 from wizard.answers.runtime import Ceilings
@@ -27,6 +27,8 @@ class SmokeOptions:
     mode: Mode | None = None
     vllm: Path | None = None
     devices: tuple[str, ...] = ()
+    master_addr: str | None = None
+    master_port: int | None = None
     endpoint: str | None = None
     api_key_env: str | None = None
     ca: Path | None = None
@@ -54,6 +56,7 @@ def smoke_request(gathered: Gathered, options: SmokeOptions) -> SmokeRequest:
         )
     command = launch(answers)
     mode = options.mode or choose_mode(gathered, options)
+    nodes = _nodes(command, mode, options)
     model = answers.engine.carried_model
     devices = options.devices or tuple(
         part.strip() for part in (answers.runtime.smoke.devices or "").split(",") if part.strip()
@@ -72,9 +75,10 @@ def smoke_request(gathered: Gathered, options: SmokeOptions) -> SmokeRequest:
             if strategy.decision is not None
         ),
         predicted_memory=predicted_memory(
-            mode, answers, command, gathered.machine, gathered.configuration, gathered.weights, devices
+            mode, answers, command, gathered.machine, gathered.configuration, gathered.weights, devices, nodes
         ),
         needs=_needs(gathered, command),
+        nodes=nodes,
         devices=devices,
         machine=gathered.machine,
         endpoint_url=options.endpoint,
@@ -90,6 +94,40 @@ def smoke_request(gathered: Gathered, options: SmokeOptions) -> SmokeRequest:
         state_dir=options.state_dir,
         replace=options.replace,
     )
+
+
+def _nodes(command: Launch, mode: Mode, options: SmokeOptions) -> Nodes | None:
+    """The nodes that the server is to span: those of a replica where the head's address is named, else none.
+
+    A run on one machine would not be what a layout of several nodes proposes: only the stand-in is started without it.
+    """
+    address = options.master_addr
+    if address is None:
+        if options.master_port is not None:
+            raise UsageError("--master-port has no meaning without --master-addr.", "Give both, or neither.")
+        if command.nodes > 1 and mode in ("local", "dummy"):
+            raise UsageError(
+                f"A replica spans {command.nodes} nodes, and a server on this machine alone is not what is proposed.",
+                "On the head node name the address where the other nodes reach it (--master-addr ADDRESS), or measure "
+                "the running fleet with --endpoint URL. Mode tiny shows that the chain works here.",
+            )
+        return None
+    if mode == "endpoint":
+        raise UsageError(
+            "--master-addr starts a head node, and an endpoint runs already.",
+            "Leave one of --endpoint, --master-addr out.",
+        )
+    if command.nodes == 1:
+        raise UsageError(
+            "--master-addr joins the nodes of a replica, and the answers put a replica on one.",
+            "Answer runtime.layout.nodes_per_replica, or leave --master-addr out.",
+        )
+    if command.launcher == "ray":
+        raise UsageError(
+            "The answers let Ray start the nodes, which selwiz does not.",
+            'Measure what Ray started with --endpoint URL, or answer runtime.layout.launcher = "vllm".',
+        )
+    return Nodes(count=command.nodes, head_address=address, port=options.master_port)
 
 
 def choose_mode(gathered: Gathered, options: SmokeOptions) -> Mode:

@@ -1,4 +1,4 @@
-"""A smoke as a screen shows it: one state that events change, and the observer that makes the events."""
+"""A smoke of this session: one state that events change, and the observer that makes the events."""
 
 from collections import deque
 from collections.abc import Callable
@@ -9,23 +9,11 @@ from wizard.printable import printable
 
 if TYPE_CHECKING:
     from probes.smoke.plan import SmokePlan
-    from probes.smoke.result import Point, Remedy, SmokeResult
+    from probes.smoke.result import Point, Remedy, SmokeResult, StrategySeen
     from probes.smoke.telemetry import Live
     from wizard.session import Session
 
 Status = Literal["none", "planning", "planned", "cannot", "running", "stopping", "stopped", "failed", "done"]
-
-WORDS: dict[Status, str] = {
-    "none": "not planned yet",
-    "planning": "looking at what would be started",
-    "planned": "waits for your yes",
-    "cannot": "cannot be run",
-    "running": "running",
-    "stopping": "stopping, the GPUs are freed",
-    "stopped": "stopped; nothing was kept",
-    "failed": "failed",
-    "done": "done",
-}
 
 
 class TellingObserver:
@@ -57,9 +45,35 @@ class TellingObserver:
         """Pass what the last second showed on."""
         self._tell("live", (live,))
 
+    def on_strategies(self, strategies: "tuple[StrategySeen, ...]") -> None:
+        """Pass on which strategies the server shows."""
+        self._tell("strategies", (strategies,))
+
     def on_note(self, text: str) -> None:
         """Pass a sentence on."""
         self._tell("note", (text,))
+
+
+@dataclass(frozen=True)
+class SmokeChoices:
+    """What a person chose for the next smoke beside the answers."""
+
+    search: bool = False
+    resume: bool = False
+    prompts: str = ""
+    """The file of own prompts; empty: the profile of the answers."""
+
+    def words(self, kept: tuple[str, ...] = ()) -> str:
+        """The choices in one line, each with its key; `kept` are the points that a stopped run left."""
+        search, resume = ("yes" if given else "no" for given in (self.search, self.resume))
+        words = [f"c search the greatest load: {search}"]
+        if kept:
+            words.append(f"r take over {', '.join(kept)} from the stopped run: {resume}")
+        words.append(f"p prompts: {self.prompts or 'of the profile'}")
+        return "   ".join(words)
+
+
+DEFAULT_CHOICES = SmokeChoices()
 
 
 @dataclass
@@ -70,9 +84,12 @@ class SmokeRun:
     plan: "SmokePlan | None" = None
     problem: str = ""
     leftovers: int = 0
+    kept: tuple[str, ...] = ()
+    """The points that a stopped run of the same kind left; they can be taken over."""
     phases: list[tuple[str, str, float]] = field(default_factory=list)
     progress: tuple[str, int, int | None] | None = None
     points: list["Point"] = field(default_factory=list)
+    strategies: "tuple[StrategySeen, ...]" = ()
     live: deque["Live"] = field(default_factory=lambda: deque(maxlen=600))
     log: deque[str] = field(default_factory=lambda: deque(maxlen=200))
     notes: list[str] = field(default_factory=list)
@@ -82,6 +99,12 @@ class SmokeRun:
     def active(self) -> bool:
         """Whether children of ours may be alive."""
         return self.status in ("running", "stopping")
+
+    @property
+    def pipeline_only(self) -> bool:
+        """Whether the stand-in is measured, so that no figure is one of the selection."""
+        mode = self.result.mode if self.result else self.plan.request.mode if self.plan else ""
+        return mode == "tiny"
 
     @property
     def remedy(self) -> "Remedy | None":
@@ -102,6 +125,8 @@ class SmokeRun:
             self.log.append(printable(given[0]))
         elif what == "point":
             self.points.append(given[0])
+        elif what == "strategies":
+            self.strategies = given[0]
         else:
             self.notes.append(printable(given[0]))
 
@@ -112,75 +137,3 @@ def apply_remedy(session: "Session", remedy: "Remedy") -> str | None:
 
     before = session.raw(remedy.key) if remedy.how == "add" else ""
     return session.set(remedy.key, SEPARATOR.join([before, remedy.value]) if before else remedy.value)
-
-
-def smoke_lines(run: SmokeRun, elapsed_s: float, width: int, height: int) -> list[str]:
-    """What the smoke screen shows, at most `height` lines; the log gives way first, then the oldest phases."""
-    lines = [f"Smoke: {WORDS[run.status]}" + (f", {elapsed_s:.0f} s" if run.active else "")]
-    if run.problem:
-        lines += ["", *run.problem.splitlines()]
-        if run.remedy is not None:
-            sign = "=" if run.remedy.how == "set" else "+="
-            lines.append(f"a changes the answer: {run.remedy.key} {sign} {printable(run.remedy.value)}")
-    if run.status in ("planned", "planning", "none", "cannot") or run.plan is None:
-        return [*lines, "", *_plan_lines(run)]
-    rows = _phase_lines(run)
-    tail = _point_lines(run) + [f"! {note}" for note in run.notes]
-    room = height - len(lines) - len(tail) - 3
-    lines += ["", *(rows[-max(3, room) :] if len(rows) > max(3, room) else rows)]
-    if run.active:
-        lines += _progress_lines(run, width)
-    lines += ["", *tail] if tail else []
-    left = height - len(lines) - 1
-    if left > 1 and run.log:
-        lines += ["", *(f"server  {line[: width - 10]}" for line in list(run.log)[-(left - 1) :])]
-    return lines
-
-
-def _plan_lines(run: SmokeRun) -> list[str]:
-    if run.plan is None:
-        return []
-    lines = list(run.plan.description)
-    if run.leftovers:
-        lines += ["", f"! {run.leftovers} processes of an earlier run that was killed are still there (e ends them)."]
-    return lines
-
-
-def _phase_lines(run: SmokeRun) -> list[str]:
-    rows = []
-    for number, (phase, detail, start_s) in enumerate(run.phases):
-        last = number == len(run.phases) - 1
-        end_s = None if last else run.phases[number + 1][2]
-        took = "" if end_s is None else f"{end_s - start_s:>5.0f} s"
-        rows.append(f"{'now ' if last and run.active else 'done'}  {phase:<10}{took:>8}  {printable(detail)}")
-    return rows
-
-
-def _progress_lines(run: SmokeRun, width: int) -> list[str]:
-    name, done, total = run.progress or ("", 0, None)
-    if not total:
-        return []
-    filled = round(min(done / total, 1) * 28)
-    return [f"      {name:<10}{'█' * filled}{'░' * (28 - filled)}  {done} of {total}"[:width]]
-
-
-def _point_lines(run: SmokeRun) -> list[str]:
-    lines = []
-    pipeline_only = run.plan is not None and run.plan.request.mode == "tiny"
-    for point in run.points:
-        lines.append(
-            f"{point.kind.replace('_', ' ')}: {point.completed} of {point.requests} requests, "
-            f"{point.concurrency} at a time, {point.output_tok_s:,.0f} output tokens/s"
-        )
-        for name in ("ttft_ms", "tpot_ms", "e2e_ms"):
-            latency = getattr(point, name)
-            ceiling = next((c for c in point.ceilings if c.metric == name), None)
-            if latency.p50 is None:
-                continue
-            p95 = "not claimed" if latency.p95 is None else f"{latency.p95:,.1f}"
-            words = f"  {name[:-3].upper():<5}{latency.p50:>9,.1f} ms, p95 {p95}"
-            if ceiling is not None:
-                verdict = "not claimed (pipeline only)" if pipeline_only else ceiling.verdict.replace("_", " ")
-                words += f"; ceiling {ceiling.limit:,.0f}: {ceiling.over} of {ceiling.n} over, {verdict}"
-            lines.append(words)
-    return lines

@@ -13,8 +13,9 @@ class Snapshot(NamedTuple):
     smoke_dir: str
     name: str
     earlier: str = ""
+    where: str = ""
 
     @classmethod
     def of(cls, session: Session) -> "Snapshot":
         """The session now."""
-        return cls(session.to_layer(), session.smoke_dir, session.path.stem, session.earlier)
+        return cls(session.to_layer(), session.smoke_dir, session.path.stem, session.earlier, session.where)

@@ -8,15 +8,28 @@ from wizard.advice.of_selection import situation_in
 from wizard.answers import Answers
 from wizard.answers_file import Tree
 from wizard.catalogue import strategies
+from wizard.heading import Heading
 from wizard.printable import printable
 from wizard.selection import Selection
 
+#: The groups of the catalogue in the order in which they are decided, as headings.
+_GROUPS = {
+    "operator": "OPERATORS",
+    "memory": "MEMORY",
+    "scheduling": "SCHEDULING",
+    "speculative": "SPECULATION",
+    "parallelism": "PARALLELISM",
+    "serving": "SERVING",
+}
 _PLACES = {"follows": "by itself", "not_here": "not here"}
 
 
 @dataclass
 class StrategyList:
-    """What is shown: `everything`, only what matters, or what `search` finds; `ids` are the strategies of the lines."""
+    """What is shown: `everything`, only what matters, or what `search` finds.
+
+    `ids` are the strategies of the lines, empty where a line is the heading of a group.
+    """
 
     everything: bool = False
     search: str = ""
@@ -30,16 +43,22 @@ class StrategyList:
         shown = [*mine, *others] if self.everything else mine
         if self.search:
             shown = [row for row in rows if _found(row.id, self.search)]
-        self.ids = tuple(row.id for row in shown)
+        lines, ids = [], []
+        for group, heading in _GROUPS.items():
+            of_group = [row for row in shown if strategies()[row.id].group == group]
+            if of_group:
+                lines += [Heading(heading), *(_line(row, decided, selection) for row in of_group)]
+                ids += ["", *(row.id for row in of_group)]
+        self.ids = tuple(ids)
         if self.search:
-            last = f'm  {len(shown)} found for "{printable(self.search)[:40]}"; m shows what matters'
-            return [*(_line(row, decided, selection) for row in shown), last]
-        last = f"m  fewer: only the {len(mine)} that matter here" if self.everything else ""
-        return [*(_line(row, decided, selection) for row in shown), last or f"m  {len(others)} more do not matter here"]
+            return [*lines, f'm  {len(shown)} found for "{printable(self.search)[:40]}"; m shows what matters']
+        if self.everything:
+            return [*lines, f"m  fewer: only the {len(mine)} that matter here"]
+        return [*lines, f"m  {len(others)} more do not matter here"]
 
     def about(self, index: int, selection: Selection | None) -> list[str]:
         """What stands beside one line."""
-        if index >= len(self.ids):
+        if index >= len(self.ids) or not self.ids[index]:
             words = "Which of the 35 matter follows from model, machine and workload. What does not is listed with why."
             return ["All strategies", "", words, "", "m or Enter shows or hides them."]
         row = next(row for row in advice_of(selection) if row.id == self.ids[index])

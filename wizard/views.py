@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wizard.printable import printable
@@ -65,13 +66,6 @@ def side_by_side(left: Sequence[str], right: Sequence[str], width: int) -> str:
     return "\n".join(lines)
 
 
-def sources_line(selection: "Selection") -> str:
-    """How well founded the figures are: how many answers come from where."""
-    counts = Counter(origin.word for origin in selection.origins.values())
-    words = [f"{counts[word]} {word}" for word in ("answer", "probe", "derived", "default") if counts[word]]
-    return "Values: " + ", ".join([*words, f"{len(selection.open_answers)} open"])
-
-
 def smoke_words(selection: "Selection") -> str:
     """What the document can say of a measurement."""
     smoke = selection.smoke
@@ -98,24 +92,45 @@ def machine_lines(text: str) -> str:
     return "\n".join(printable(line) for line in text.splitlines())
 
 
-def machine_summary(machine: "Machine", seconds: float) -> str:
-    """The machine in a few lines: GPUs that are alike in one, driver, host, vLLM, and the first thing that is wrong."""
+def sim_words(where: str) -> str:
+    """What the badge SIM means: whose readings these are."""
+    if where.startswith("plan:"):
+        return f"SIM  {printable(where.removeprefix('plan:'))}: a machine that will be bought, from the catalogue"
+    return f"SIM  {printable(Path(where).name)}: a machine recorded elsewhere, not this one"
+
+
+def machine_summary(machine: "Machine", seconds: float, where: str = "") -> str:
+    """The machine in a few lines: GPUs that are alike in one, driver, host, vLLM, and the first thing that is wrong.
+
+    `where` names the machine where it is not this one.
+    """
     from probes.report import gib
 
-    lines = [f"MACHINE  read in {seconds:.1f} s"]
-    groups: dict[tuple[str, str, str], list[str]] = {}
+    lines = [sim_words(where) if where else f"MACHINE  read in {seconds:.1f} s"]
+    groups: dict[tuple[str, str, str], list[int]] = {}
     for gpu in machine.gpus:
         state = "usable" if gpu.usable else f"not usable: {gpu.unusable_because or 'unknown'}"
         memory = f"{gib(gpu.memory_free_bytes)} of {gib(gpu.memory_total_bytes)} GiB free"
-        groups.setdefault((str(gpu.name.value or "unknown"), memory, state), []).append(str(gpu.index))
+        groups.setdefault((str(gpu.name.value or "unknown"), memory, state), []).append(gpu.index)
     for (name, memory, state), numbers in groups.items():
-        lines.append(f"  GPU {','.join(numbers):<8} {name:<28} {memory:<24} {state}")
+        lines.append(f"  GPU {_ranges(numbers):<8} {name:<28} {memory:<24} {state}")
     if not machine.gpus:
         lines.append("  GPU          none found; every question still works")
     lines += [f"  vLLM         {found.version}, {found.build} build" for found in machine.runtimes[:2]]
-    if not machine.runtimes:
+    if not machine.runtimes and not where:
         lines.append("  vLLM         none found; name it with --vllm PATH, or the smoke is left out")
     for problem in machine.problems[:1]:
         more = len(machine.problems) - 1
         lines.append(f"! {problem.message}" + (f" ({more} more under This machine)" if more else ""))
     return "\n".join(printable(line) for line in lines)
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Numbers in ascending order, neighbours from three on as a range: 0-7, or 0,1,4-7."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 2 else ",".join(map(str, run)) for run in runs)

@@ -3,6 +3,7 @@
 import datetime
 import difflib
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,11 +11,12 @@ from probes.machine import Machine
 from probes.smoke.result import SmokeResult
 from wizard.assemble import assemble
 from wizard.errors import UsageError
-from wizard.evidence_folder import read_evidence
+from wizard.evidence_folder import machine_beside, measured_on, read_evidence
 from wizard.gather import Gathered, gather_layers
 from wizard.paths import state_dir
 from wizard.selection import Selection
 from wizard.session import Session
+from wizard.smoke_run import DEFAULT_CHOICES, SmokeChoices
 from wizard.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -28,13 +30,21 @@ def today() -> datetime.date:
 
 
 def gathered_of(snapshot: Snapshot, machine: Machine | None) -> tuple[Gathered, SmokeResult | None, Path | None]:
-    """The answers in force, the measurement and its folder; a measurement brings the machine it was made on."""
-    smoke, folder = None, None
+    """The answers in force, the measurement and its folder; a measurement brings the machine it was made on.
+
+    Raises `UsageError` for a measurement beside the recorded machine of a selection: it would pass for that machine's.
+    """
+    smoke, folder, elsewhere = None, None, None
     if snapshot.smoke_dir and Path(snapshot.smoke_dir).is_dir():
         given = read_evidence(Path(snapshot.smoke_dir))
         smoke, folder = given.smoke, given.folder
-        machine = given.machine
-    return gather_layers([snapshot.layer], machine=machine, probe=False), smoke, folder
+        if snapshot.where:
+            machine_beside(given, snapshot.where)
+            elsewhere = measured_on(given, machine)
+        else:
+            machine = given.machine
+    gathered = gather_layers([snapshot.layer], machine=machine, probe=False)
+    return replace(gathered, measured_on=elsewhere), smoke, folder
 
 
 def selection_of(snapshot: Snapshot, machine: Machine | None) -> Selection:
@@ -53,14 +63,35 @@ def draft_of(session: Session, machine: Machine | None, day: datetime.date | Non
     return draft(gathered, prepared_on=day or today(), smoke=smoke, folder=folder)
 
 
-def smoke_request_of(snapshot: Snapshot, machine: Machine | None, vllm: Path | None) -> "SmokeRequest":
+def smoke_request_of(
+    snapshot: Snapshot, machine: Machine | None, vllm: Path | None, choices: SmokeChoices = DEFAULT_CHOICES
+) -> "SmokeRequest":
     """What the smoke of this session is asked to do; each run has a folder of its own."""
     from wizard.smoke_request import SmokeOptions, smoke_request
 
     moment = datetime.datetime.now(datetime.UTC).strftime("%Y%m%d-%H%M%S")
     folder = state_dir() / "smoke" / f"{snapshot.name}-{moment}"
     gathered = gather_layers([snapshot.layer], machine=machine, probe=False)
-    return smoke_request(gathered, SmokeOptions(out_dir=folder, state_dir=state_dir(), vllm=vllm))
+    return smoke_request(
+        gathered,
+        SmokeOptions(
+            out_dir=folder,
+            state_dir=state_dir(),
+            vllm=vllm,
+            search=choices.search,
+            resume=choices.resume,
+            prompts=Path(choices.prompts).expanduser() if choices.prompts else None,
+        ),
+    )
+
+
+def import_smoke(snapshot: Snapshot, machine: Machine | None, file: Path) -> tuple[SmokeResult, Path]:
+    """Take a result file of vLLM's load tool over, and say where it lies now. Raises `ProbeError` or `UsageError`."""
+    from probes.smoke.imported import import_result
+    from probes.smoke.report import utc_now
+
+    request = smoke_request_of(snapshot, machine, None).model_copy(update={"mode": "tiny"})
+    return import_result(file, request, utc_now()), request.out_dir
 
 
 def keep_machine(folder: Path, machine: Machine | None) -> None:

@@ -29,8 +29,11 @@ _POSITIONS = (
     "max_seq_len",
     "n_ctx",
 )
-#: Kinds of scaling whose stated positions are the scaled ones already.
-_SCALED_ALREADY = ("llama3", "longrope", "mrope", "su", "default", "proportional")
+#: Kinds of scaling whose stated positions are the scaled ones already, so that vLLM applies no factor to them.
+_SCALED_ALREADY = (
+    *("llama3", "longrope", "mrope", "su", "default", "proportional"),
+    *("yarn", "deepseek_yarn", "deepseek_llama_scaling"),
+)
 _GREATEST_FACTOR = 10_000
 _EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
 _MTP = ("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_layers")
@@ -118,19 +121,21 @@ def facts_of(configuration: ModelConfiguration) -> ModelFacts:
 
 
 def longest_request(configuration: ModelConfiguration) -> int | None:
-    """Tokens of the longest request, scaled positions included, as vLLM derives it (0.32.0 `config/model.py`)."""
+    """Tokens of the longest request, scaled positions included, as vLLM derives it (0.32.0 `config/model.py`).
+
+    A YaRN scaling that was added without raising `max_position_embeddings` lengthens nothing: vLLM takes the positions
+    for scaled ones and refuses a longer request.
+    """
     limit = configuration.count(*_POSITIONS)
     scaling = configuration.text.get("rope_parameters") or configuration.text.get("rope_scaling")
     if limit is None or not isinstance(scaling, dict):
         return limit
     kind = scaling.get("rope_type", scaling.get("type", "default"))
-    factor, original = scaling.get("factor"), scaling.get("original_max_position_embeddings")
+    factor = scaling.get("factor")
     if kind in _SCALED_ALREADY or isinstance(factor, bool) or not isinstance(factor, int | float):
         return limit
     if not 0 < factor <= _GREATEST_FACTOR:  # JSON as Python reads it has NaN and Infinity too
         return limit
-    if kind == "yarn" and isinstance(original, int):
-        limit = original
     return int(limit * factor)
 
 

@@ -52,12 +52,12 @@ def temporary_place() -> Path:
     return short if os.access(short, os.W_OK) else Path(tempfile.gettempdir())
 
 
-def port_is_free(port: int) -> bool:
-    """Whether nothing listens on a port of the loopback address."""
+def port_is_free(port: int, host: str = "127.0.0.1") -> bool:
+    """Whether nothing listens on a port of an address: loopback, or an empty text for all of this machine."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("127.0.0.1", port))
+            probe.bind((host, port))
         except OSError:
             return False
     return True

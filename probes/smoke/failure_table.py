@@ -71,6 +71,12 @@ def _half(match: Match) -> str | None:
 TABLE: tuple[Advice, ...] = (
     _row(
         "port_in_use",
+        r"failed to listen on any local network address",
+        "another process listens on the port where the ranks of all nodes meet",
+        "see who listens with `ss -ltnp`, or give all nodes another port (--master-port)",
+    ),
+    _row(
+        "port_in_use",
         r"[Aa]ddress already in use",
         "another process listens on the port already",
         "run it again (another free port is picked), or see who listens with `ss -ltnp`",
@@ -329,6 +335,25 @@ TABLE: tuple[Advice, ...] = (
         r"|is not a local folder|Invalid repository ID or local directory|Incorrect path_or_model_id",
         "the model is not on this machine under that name",
         "give the folder's full path, or download it first (--allow-download lets the smoke do it)",
+    ),
+    _row(
+        "nodes_missing",
+        r"Timed out after \d+ seconds waiting for clients\. (\d+)/(\d+) clients joined",
+        "only {1} of {2} ranks came together: other nodes were not started, or do not reach the head node",
+        "start the headless command on every other node, and see that the head's address and port can be reached there",
+    ),
+    _row(
+        "nodes_missing",
+        r"client socket has timed out after \d+ms while trying to connect to \(?([^,)]+), (\d+)\)?",
+        "the head node was not reached on port {2}",
+        "start the head node too, and see that its address (--master-addr) and port can be reached from here",
+    ),
+    _row(
+        "nodes_apart",
+        r"Gloo connectFullMesh failed|unable to find address for:|ifa_name",
+        "the nodes have met, but do not reach each other on the network that was picked",
+        "set GLOO_SOCKET_IFNAME and NCCL_SOCKET_IFNAME to the interface between the nodes, and VLLM_HOST_IP to each "
+        "node's own address there",
     ),
     _row(
         "nccl",

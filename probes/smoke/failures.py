@@ -23,6 +23,7 @@ WRAPPERS = re.compile(
     r"|Engine core initialization failed\. See root cause above"
     r"|EngineCore encountered a fatal error"
     r"|EngineDeadError"
+    r"|Connection closed by peer"
     r"|Traceback \(most recent call last\)"
     r"|^\s*File \""
 )
@@ -66,6 +67,12 @@ KILLED = Explanation(
     "look for 'Out of memory' in the kernel log (dmesg), and use a larger machine or a smaller model",
     None,
 )
+PEER_LOST = Explanation(
+    "peer_lost",
+    "a process of the same replica ended, and this one lost its connection to it",
+    "read the logs of the other processes and nodes: the first one that ended has the cause",
+    None,
+)
 ENGINE_ENDED = Explanation(
     "engine_timeout",
     "the engine process ended or was not ready in time, and the log does not say why",
@@ -82,7 +89,11 @@ OWN_KINDS = (
     "load_failed",
     "all_requests_failed",
     "foreign_server",
+    "node_lost",
+    "peer_lost",
 )
+CONSEQUENCES = frozenset({"peer_lost", "engine_timeout", "unknown"})
+"""Kinds of a process that ended because another one did."""
 KINDS = tuple(dict.fromkeys([*(row.kind for row in (*TABLE, *STALLS)), *OWN_KINDS]))
 """Every value that a failure's `kind` may have."""
 
@@ -130,6 +141,8 @@ def explain_log(lines: Sequence[str], returncode: int | None = None) -> Explanat
     if returncode in (-9, 137) or any(_KILLED_CORE.search(line) for line in lines):
         return KILLED
     last = strip_prefix(errors[-1]) if errors else None
+    if last is None and any("Connection closed by peer" in line for line in lines):
+        return PEER_LOST
     if last is None:
         for line in reversed(lines[-_STALL_LINES:]):
             found = _explain_line(line, lines, STALLS)

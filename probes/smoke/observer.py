@@ -6,7 +6,7 @@ import sys
 from typing import Protocol, TextIO
 
 from probes.smoke.plan import SmokePlan
-from probes.smoke.result import Point
+from probes.smoke.result import Point, StrategySeen
 from probes.smoke.telemetry import Live
 
 
@@ -30,6 +30,9 @@ class Observer(Protocol):
 
     def on_live(self, live: Live) -> None:
         """Receive what was seen in the last second of a load."""
+
+    def on_strategies(self, strategies: tuple[StrategySeen, ...]) -> None:
+        """Receive what the running server shows of the wanted strategies so far."""
 
     def on_note(self, text: str) -> None:
         """Receive a plain sentence that the user should read."""
@@ -55,6 +58,9 @@ class Silent:
 
     def on_live(self, live: Live) -> None:
         """Ignore the second."""
+
+    def on_strategies(self, strategies: tuple[StrategySeen, ...]) -> None:
+        """Ignore them."""
 
     def on_note(self, text: str) -> None:
         """Ignore the note."""

@@ -81,6 +81,23 @@ class GpuNeed(Frozen):
     compute_capability: str
 
 
+class Nodes(Frozen):
+    """The nodes of one replica, joined by vLLM's own launcher; selwiz stands on the head node, which has rank 0."""
+
+    count: Annotated[int, Field(ge=2)]
+    head_address: str
+    """Where the other nodes reach this one. A loopback address: all nodes are this machine, which is a test."""
+    port: Annotated[int, Field(ge=1, le=65535)] | None = None
+    """Where the ranks meet (`--master-port`); None: vLLM's default, or a free one where all nodes are this machine."""
+    interface: str | None = None
+    """The network interface of `head_address`, for Gloo and NCCL; None: they pick one themselves."""
+
+    @property
+    def all_here(self) -> bool:
+        """Whether all nodes are this machine, so that every process is ours to start and to end."""
+        return self.head_address == "localhost" or self.head_address.startswith("127.")
+
+
 class SmokeRequest(Frozen):
     """What is asked of a smoke. Paths may be relative; nothing is looked up here."""
 
@@ -99,6 +116,8 @@ class SmokeRequest(Frozen):
     strategies: tuple[WantedStrategy, ...] = ()
     predicted_memory: tuple[PredictedMemory, ...] = ()
     needs: tuple[GpuNeed, ...] = ()
+    nodes: Nodes | None = None
+    """None: the runtime stands on this machine alone."""
     devices: tuple[str, ...] = ()
     """GPU indices or UUIDs for CUDA_VISIBLE_DEVICES; empty: free ones of `machine`, else what the runtime picks."""
     prompts_file: Path | None = None
@@ -175,6 +194,8 @@ class SmokePlan(Frozen):
     port: int | None
     served_model_name: str | None
     serve_command: tuple[str, ...] | None
+    worker_commands: tuple[tuple[str, ...], ...] = ()
+    """What the further nodes of a replica run, by rank from 1 on; empty where it has one node."""
     serve_environment: tuple[tuple[str, str], ...]
     load_command: tuple[str, ...]
     writes_model: bool

@@ -21,6 +21,7 @@ from probes.smoke.plan import (
 )
 from probes.smoke.preflight import duration_lines
 from probes.smoke.search import MOST_LOOKS
+from probes.smoke.spanning import devices_of, environment_of, head_flags, plan_lines, worker_commands
 from probes.smoke.statistics import requests_needed, requests_to_send, warmups_to_send
 
 TINY_BLOCK_TOKENS = 128
@@ -113,24 +114,32 @@ def serve_flags_for(request: SmokeRequest, tool: VllmTool) -> tuple[str, ...]:
         # A tenth of a GPU is plenty for a few megabytes, and leaves its other users alone.
         memory = () if tool.build == "cpu" else ("--gpu-memory-utilization", "0.1")
         own = ("--load-format", "dummy", "--max-model-len", str(TINY_MODEL_LEN), "--enforce-eager", *memory)
-        return (*own, *kept, *shutdown)
+        # One rank a node: that the nodes find each other is what a stand-in can show of a fleet.
+        ranks = () if request.nodes is None else ("--tensor-parallel-size", str(request.nodes.count))
+        return (*own, *ranks, *kept, *shutdown)
     dummy = ("--load-format", "dummy") if request.mode == "dummy" else ()
     return (*dummy, *request.serve_flags, *shutdown)
 
 
-def serve_environment_for(request: SmokeRequest, tool: VllmTool) -> tuple[tuple[str, str], ...]:
-    """Return the variables that matter for the figures, sorted; quiet and private ones come on top."""
+def serve_environment_for(request: SmokeRequest, tool: VllmTool, rank: int = 0) -> tuple[tuple[str, str], ...]:
+    """Return the variables that matter for the figures, sorted; quiet and private ones come on top.
+
+    `rank` is that of the node, where all nodes of a replica are this machine.
+    """
     values = dict(request.environment)
+    if request.nodes is not None:
+        values = environment_of(request.nodes) | values
     if request.devices:
-        values["CUDA_VISIBLE_DEVICES"] = ",".join(request.devices)
-        if all(device.isdigit() for device in request.devices):
+        devices = devices_of(request.nodes, request.devices, rank)
+        values["CUDA_VISIBLE_DEVICES"] = ",".join(devices)
+        if all(device.isdigit() for device in devices):
             values.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")  # the order in which NVML counts
     if tool.build == "cpu":
         flags = request.serve_flags
         if not _has_flag(flags, "--kv-cache-memory-bytes"):
             values.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
         parallel = flag_value(flags, "--tensor-parallel-size", "-tp") or "1"
-        if request.mode != "tiny" and parallel != "1":
+        if request.nodes is not None or (request.mode != "tiny" and parallel != "1"):
             values.setdefault("VLLM_CPU_OMP_THREADS_BIND", "nobind")  # workers of one node must not share cores
     # Opens /server_info and /reset_prefix_cache on the loopback address, for our own child only.
     values["VLLM_SERVER_DEV_MODE"] = "1"
@@ -203,11 +212,15 @@ def make_plan(
         served = TINY_SERVED_NAME if writes_model else (served or Path(str(request.model)).name)
     tokenizer = "$WORK/tokenizer" if writes_tokenizer else source
     flags = serve_flags_for(request, tool)
-    serve = None
+    serve: tuple[str, ...] | None = None
+    workers: tuple[tuple[str, ...], ...] = ()
     if not endpoint:
         own_tokenizer = ("--tokenizer", tokenizer) if writes_tokenizer and not writes_model else ()
         place = ("--host", "127.0.0.1", "--port", str(port), "--served-model-name", str(served))
         serve = (*tool.executable, "serve", source, *place, *own_tokenizer, *flags)
+        if request.nodes is not None:
+            serve = (*serve, *head_flags(request.nodes))
+            workers = worker_commands(request.nodes, tool.executable, source, flags)
     url = base_url(request.endpoint_url or "") if endpoint else f"http://127.0.0.1:{port}"
     load = load_command(
         tool.executable,
@@ -230,6 +243,7 @@ def make_plan(
         port=port,
         served_model_name=served,
         serve_command=serve,
+        worker_commands=workers,
         serve_environment=() if endpoint else serve_environment_for(request, tool),
         load_command=load,
         writes_model=writes_model,
@@ -237,7 +251,7 @@ def make_plan(
         scaled_down=scaled != request.workload,
         downloads=downloads,
         notes=notes,
-        gpus=None if endpoint or tool.build == "cpu" else len(request.devices) or gpus_needed(request),
+        gpus=None if endpoint or tool.build == "cpu" else _gpus_held(request),
         devices_words=devices_words,
         description=(),
     )
@@ -307,10 +321,17 @@ def _gpu_line(plan: SmokePlan) -> str:
     return f"GPUs: {', '.join(plan.request.devices)}{words}."
 
 
+def _gpus_held(request: SmokeRequest) -> int:
+    """Return how many GPUs are held while it runs, those of other nodes too."""
+    elsewhere = request.nodes is not None and not request.nodes.all_here
+    return (len(request.devices) or gpus_needed(request)) * (request.nodes.count if request.nodes and elsewhere else 1)
+
+
 def gpus_needed(request: SmokeRequest) -> int:
-    """Return how many GPUs the layout in the flags takes; the tiny model takes one."""
+    """Return how many GPUs of this machine the layout in the flags takes; the tiny model takes one a node."""
+    nodes = request.nodes
     if request.mode == "tiny":
-        return 1
+        return nodes.count if nodes is not None and nodes.all_here else 1
     sizes = (
         ("--tensor-parallel-size", "-tp"),
         ("--pipeline-parallel-size", "-pp"),
@@ -320,6 +341,8 @@ def gpus_needed(request: SmokeRequest) -> int:
     for names in sizes:
         value = flag_value(request.serve_flags, *names)
         product *= int(value) if value and value.isdigit() else 1
+    if nodes is not None and not nodes.all_here:
+        product //= nodes.count
     return max(1, product)
 
 
@@ -336,6 +359,7 @@ def describe(plan: SmokePlan, model: ModelFacts) -> tuple[str, ...]:
             "  " + " ".join(plan.serve_command),
             _model_line(plan, model),
             _gpu_line(plan),
+            *plan_lines(plan),
         ]
     lines.append(f"Downloads: {plan.downloads or 'nothing'}.")
     measured = [run for run in plan.runs if run.kind != "warmup"]

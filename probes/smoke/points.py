@@ -56,6 +56,8 @@ class SavedPoints(Frozen):
 def fingerprint(plan: SmokePlan) -> str:
     """Return what is the same for two runs whose points may stand beside each other."""
     asked = plan.request.model_dump(mode="json", include=set(_SAME))
+    if plan.request.nodes is not None:
+        asked["nodes"] = [plan.request.nodes.count, plan.request.nodes.all_here]  # the port may be another one
     asked |= {"version": plan.tool.version, "build": plan.tool.build, "sent": plan.workload.model_dump(mode="json")}
     asked["machine"] = None if plan.request.machine is None else _kind_of(plan.request.machine)
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]

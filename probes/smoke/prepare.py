@@ -19,6 +19,7 @@ from probes.smoke.children import free_port, temporary_place
 from probes.smoke.evidence import CannotWriteEvidence
 from probes.smoke.gpu_fit import check_capability, check_driver
 from probes.smoke.owners import is_loopback
+from probes.smoke.place import on_this_machine
 from probes.smoke.plan import ModelFacts, SmokePlan, SmokeRequest, VllmTool
 from probes.smoke.planning import gpus_needed, make_plan, serve_environment_for
 from probes.smoke.points import load_points
@@ -200,6 +201,7 @@ def prepare(request: SmokeRequest) -> SmokePlan:
     if request.mode == "endpoint":
         plan = make_plan(request, tool, model, None)
     else:
+        request = on_this_machine(request)
         request, words = _with_devices(request, tool)
         _check_room(request, tool, model)
         plan = make_plan(request, tool, model, free_port(), devices_words=words)

@@ -26,6 +26,7 @@ from probes.smoke.result import (
 from probes.smoke.result import Server as ServerFacts
 from probes.smoke.scrub import Scrubber
 from probes.smoke.server import Server
+from probes.smoke.spanning import processes_of
 from probes.smoke.telemetry import Watched, as_lines, summary
 
 
@@ -107,6 +108,7 @@ class Report:
             command=self.shown(self.state.serve_command or self.plan.serve_command or ()),
             environment=tuple(self.scrub(f"{name}={value}") for name, value in self.plan.serve_environment),
             build=self.plan.tool.build,
+            nodes=processes_of(self.request.nodes),
         )
 
     def server_facts(self, metrics: Metrics) -> ServerFacts:

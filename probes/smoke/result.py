@@ -24,6 +24,15 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
+class NodeProcess(Frozen):
+    """One process of a replica that spans nodes, named by its part: no host name is kept."""
+
+    role: Literal["head", "headless"]
+    rank: int
+    where: Literal["this_machine", "elsewhere"]
+    """Elsewhere: started by somebody else with the command that selwiz printed."""
+
+
 class Runtime(Frozen):
     """The runtime that was measured; `command` is None for an endpoint that was already running."""
 
@@ -33,6 +42,8 @@ class Runtime(Frozen):
     environment: tuple[str, ...] = ()
     """NAME=value pairs that were set for the server beyond the caller's own; never a secret."""
     build: str | None = None
+    nodes: tuple[NodeProcess, ...] = ()
+    """The processes of a replica over several nodes, the head first; empty: one server on one machine."""
 
 
 class Load(Frozen):

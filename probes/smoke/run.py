@@ -56,6 +56,8 @@ class _Smoke:
         model_folder = plan.serve_command[len(plan.tool.executable) + 1] if plan.serve_command else ""
         if model_folder.startswith("/"):
             paths.append((model_folder, "$MODEL_DIR"))
+        if self.request.nodes is not None and not self.request.nodes.all_here:
+            paths.append((self.request.nodes.head_address, "$HEAD_ADDRESS"))
         self.scrub = Scrubber(paths, [self.api_key] if self.api_key else [])
         address = base_url(self.request.endpoint_url or "")
         self.client = Client(address, self.api_key, self.request.ca_file, stopper, self.deadline)
@@ -107,9 +109,9 @@ class _Smoke:
                 self.watching.nothing_started_yet()
             self.start_server()
         self.check_lengths()
+        self.read_settings()
         for run in self.plan.runs:
             self.take_over_or_measure(run)
-        self.read_settings()
         self.try_out()
         if self.request.search:
             self.search()
@@ -237,6 +239,8 @@ class _Smoke:
         except OSError:
             self.state.notes.append("Finished points could not be kept for a later start.")
         self.observer.on_point(point)
+        report = Report(self.plan, self.state, self.children, self.scrub)
+        self.observer.on_strategies(report.strategies(parse_metrics(self.state.metrics_text)))
 
     def take_over_or_measure(self, run: PlannedRun) -> None:
         """Use the point of an unfinished run if there is one, else measure."""
@@ -378,7 +382,7 @@ def run_smoke(
         except ServerFailed as problem:
             why = problem.explanation
             lines = smoke.state.server.log.lines if smoke.state.server else []
-            smoke.fail(why.kind, why.cause, why.advice, log_tail(lines), why.remedy)
+            smoke.fail(why.kind, why.cause, why.advice, log_tail(problem.lines or lines), why.remedy)
         except LoadFailed as problem:
             lines = smoke.state.server.log.lines if smoke.state.server else []
             smoke.fail(problem.kind, problem.message, problem.advice, problem.lines or log_tail(lines))

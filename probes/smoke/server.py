@@ -17,14 +17,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 from probes.smoke.children import Children, quiet_environment
-from probes.smoke.failures import Explanation, explain_log, strip_prefix
+from probes.smoke.failures import Explanation, strip_prefix
 from probes.smoke.http import Client, HttpError
+from probes.smoke.logs import LogTail
 from probes.smoke.plan import SHUTDOWN_TIMEOUT_S, SmokePlan
 from probes.smoke.processes import read_process
 from probes.smoke.result import Phase
+from probes.smoke.spanning import JOIN_ADVICE, Others
 from probes.smoke.stopping import Stopper
+from probes.smoke.workers import Workers, why_it_ended
 
 POLL_S = 0.2
+LOOK_S = 1.0
+"""How often the connections of other nodes are looked at."""
 STARTING_GRACE_S = 3.0
 STALL_S = 60.0
 """A silence of the log that is worth a word; compiling and loading from a slow disk are silent for longer."""
@@ -34,6 +39,7 @@ PHASES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("import vLLM", re.compile(r"^")),
     ("configuration", re.compile(r"non-default args|Resolved architecture")),
     ("engine process", re.compile(r"Initializing a V1 LLM engine")),
+    ("ranks join", re.compile(r"world_size=\d+ rank=0 .*distributed_init_method=tcp")),
     ("weights", re.compile(r"Starting to load model")),
     ("memory profile", re.compile(r"Model loading took|Loading weights took")),
     ("compilation", re.compile(r"Dynamo bytecode transform|Compiling a graph|Start compiling")),
@@ -55,52 +61,11 @@ GIB = 1024**3
 class ServerFailed(Exception):  # noqa: N818 - the word that the result uses
     """The server did not start or died; `explanation` says why in plain words."""
 
-    def __init__(self, explanation: Explanation) -> None:
+    def __init__(self, explanation: Explanation, lines: list[str] | None = None) -> None:
         super().__init__(explanation.cause)
         self.explanation = explanation
-
-
-class LogTail:
-    """Reads what was added to a log since the last look.
-
-    A server that floods its log must not take our memory or time with it: of a look that finds too much only the end is
-    read, long lines are cut, and of too many lines the first and the last are kept.
-    """
-
-    MOST_BYTES_A_LOOK = 4_000_000
-    MOST_LINES = 20_000
-    MOST_CHARACTERS = 4_000
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._offset = 0
-        self._rest = ""
-        self.lines: list[str] = []
-        self.count = 0
-
-    def read(self) -> list[str]:
-        """Return the new whole lines."""
-        try:
-            with self._path.open("rb") as stream:
-                unread = stream.seek(0, os.SEEK_END) - self._offset
-                if unread > self.MOST_BYTES_A_LOOK:
-                    self._offset += unread - self.MOST_BYTES_A_LOOK
-                    self._rest = ""
-                stream.seek(self._offset)
-                data = stream.read(self.MOST_BYTES_A_LOOK)
-        except OSError:
-            return []
-        self._offset += len(data)
-        # A carriage return redraws a progress bar: only what stands at the end of it is a line.
-        whole, newline, self._rest = (self._rest + data.decode("utf-8", errors="replace")).rpartition("\n")
-        self._rest = self._rest[-self.MOST_CHARACTERS :]
-        new = [line.rsplit("\r", 1)[-1][: self.MOST_CHARACTERS] for line in whole.split("\n")] if newline else []
-        self.lines += new
-        self.count += len(new)
-        if len(self.lines) > self.MOST_LINES:
-            half = self.MOST_LINES // 2
-            self.lines = [*self.lines[:half], *self.lines[-half:]]
-        return new
+        self.lines = lines
+        """The log of the process that failed; None: that of the server."""
 
 
 class PhaseClock:
@@ -154,7 +119,10 @@ def logged_facts(lines: list[str]) -> dict[str, float | int | str | None]:
 
 
 class Server:
-    """The served child. `start` returns at once, `wait_ready` when it answers, `stop` when it is gone."""
+    """The served child. `start` returns at once, `wait_ready` when it answers, `stop` when it is gone.
+
+    Of a replica over several nodes it is the head; headless processes on this machine stand and fall with it.
+    """
 
     def __init__(self, children: Children, plan: SmokePlan, command: tuple[str, ...], log: Path) -> None:
         self._children = children
@@ -168,6 +136,10 @@ class Server:
         self._log_path = log
         self.client = Client(f"http://127.0.0.1:{plan.port}")
         self.ready_s: float | None = None
+        self._workers = Workers(children, plan)
+        nodes = plan.request.nodes
+        self._others = Others(nodes) if nodes is not None and not nodes.all_here else None
+        self._looked = 0.0
 
     def start(self) -> None:
         """Start the child. Raises `ServerFailed` when it cannot be executed at all."""
@@ -177,6 +149,7 @@ class Server:
         self._clock = PhaseClock(self._started)
         try:
             self._child = self._children.spawn(self._command, environment, self._log_path)
+            self._workers.start()
         except OSError as problem:
             raise ServerFailed(
                 Explanation(
@@ -203,10 +176,15 @@ class Server:
                 on_phase(name, now - self._started)
 
     def check_alive(self) -> None:
-        """Raise `ServerFailed` with the reason when the child has ended."""
-        if self._child is not None and self._child.poll() is not None:
-            self.log.read()
-            raise ServerFailed(explain_log(self.log.lines, self._child.returncode))
+        """Raise `ServerFailed` with the reason when a process of the replica has ended, or one of its nodes is gone."""
+        ended = why_it_ended(self._child, self.log, self._workers)
+        if ended is not None:
+            raise ServerFailed(*ended)
+        if self._others is not None and time.monotonic() - self._looked >= LOOK_S:
+            self._looked = time.monotonic()
+            gone = self._others.look()
+            if gone is not None:
+                raise ServerFailed(gone)
 
     def wait_ready(
         self,
@@ -220,7 +198,7 @@ class Server:
 
         `on_stall` is told, once for each silence, when the log has had no new line for `STALL_S`.
         """
-        seen, since, told, ticks = -1, time.monotonic(), False, 0
+        seen, since, told, ticks, joined = -1, time.monotonic(), False, 0, 0
         while True:
             self.read_log(on_line, on_phase)
             if self.log.count != seen:
@@ -231,25 +209,31 @@ class Server:
                 told = True
             self._children.note_segments()
             self.check_alive()
+            if self._others is not None and self._others.joined != joined:
+                joined = self._others.joined
+                on_phase(self._others.words, time.monotonic() - self._started)
             try:
                 self.client.request("/health", timeout_s=1.0)
                 break
             except HttpError:
                 pass
             if time.monotonic() > deadline:
-                raise ServerFailed(
-                    Explanation(
-                        "time_limit",
-                        "the server was not ready within the time limit",
-                        "give it more time with --time-limit, or see in server.log what it waits for",
-                        None,
-                    )
-                )
+                raise ServerFailed(self._too_late())
             stopper.wait(POLL_S)
         self.ready_s = time.monotonic() - self._started
         self._ready = True
         self.read_log(on_line, on_phase)
         self._check_it_is_ours()
+
+    def _too_late(self) -> Explanation:
+        if self._others is not None and self._others.missing:
+            return Explanation("nodes_missing", f"only {self._others.words} within the time limit", JOIN_ADVICE, None)
+        return Explanation(
+            "time_limit",
+            "the server was not ready within the time limit",
+            "give it more time with --time-limit, or see in server.log what it waits for",
+            None,
+        )
 
     def _cpu_ticks(self) -> int:
         """Return the processor time that the living processes of the run have used, in clock ticks."""
@@ -292,7 +276,8 @@ class Server:
         child = self._child
         if child is None:
             return
-        grace_s = SHUTDOWN_TIMEOUT_S + 5 if self._ready else STARTING_GRACE_S
+        # With a rank gone the head would wait for it in vain.
+        grace_s = SHUTDOWN_TIMEOUT_S + 5 if self._ready and self._workers.all_live else STARTING_GRACE_S
         self._children.note_segments()
         for whom, number, wait_s in (
             (child.pid, signal.SIGTERM, grace_s),
@@ -305,4 +290,5 @@ class Server:
                 os.kill(whom, number)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(timeout=wait_s)
+        self._workers.stop()
         self.log.read()

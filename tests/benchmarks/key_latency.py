@@ -18,7 +18,8 @@ from wizard.answers_writer import render_answers
 from wizard.example import example_tree
 
 KEYS = 100
-F3, F4, F6 = "\x1bOR", "\x1bOS", "\x1b[17~"
+WINDOWS = 50
+F1, F3, F4 = "\x1bOP", "\x1bOR", "\x1bOS"
 
 
 def measured(terminal: Terminal, marker: str = "#") -> list[float]:
@@ -32,6 +33,17 @@ def measured(terminal: Terminal, marker: str = "#") -> list[float]:
         begin = time.perf_counter()
         terminal.send(marker)
         times.append(terminal.until(lambda text, n=number % 10: text.count(marker) >= n) - begin)  # type: ignore[misc]
+    return times
+
+
+def opened(terminal: Terminal) -> list[float]:
+    """Open and close the window with the reason over the smoke's screen; seconds from each key to its drawing."""
+    times = []
+    for _ in range(WINDOWS):
+        for key, there in ((F1, True), (F3, False)):
+            begin = time.perf_counter()
+            terminal.send(key)
+            times.append(terminal.until(lambda text, there=there: ("Esc closes" in text) == there) - begin)  # type: ignore[misc]
     return times
 
 
@@ -63,7 +75,13 @@ def main() -> None:
             terminal.send(F3)
             terminal.drain()
         terminal.until(lambda text: "Project title" in text)
-        said("while vLLM starts and is measured", measured(terminal))
+        said("while vLLM starts", measured(terminal))
+        for _ in range(11):
+            terminal.send(F4)
+            terminal.drain()
+        said("a window over the smoke, vLLM starts", opened(terminal))
+        terminal.until(lambda text: "now   measure" in text, 300)
+        said("a window over the smoke, under load", opened(terminal))
     terminal.close()
 
 

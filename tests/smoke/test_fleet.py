@@ -12,7 +12,7 @@ import pytest
 from probes.fleet import probe_fleet
 from tests.nvml.fake import SCENARIO_VARIABLE, FakeNvml
 
-pytest.importorskip("ray", reason="Ray is the extra `fleet`; it is 280 MB, so the light environment leaves it out")
+pytest.importorskip("ray", reason="Ray is the extra `fleet`; `make env-dev` installs it")
 
 pytestmark = pytest.mark.soak
 

@@ -14,6 +14,7 @@ from textual.worker import WorkerCancelled
 from tests.unit.document_selections import machine
 from wizard import saving, writing
 from wizard.app import WizardApp
+from wizard.machine import machine_at
 from wizard.probing import Probing
 from wizard.screens.step import StepScreen
 
@@ -27,8 +28,8 @@ def _this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     text = machine().model_dump_json()  # two GPUs, as recorded
 
-    async def read(_: Probing) -> tuple[str, str]:
-        return text, ""
+    async def read(probing: Probing) -> tuple[str, str]:
+        return (machine_at(probing.where).model_dump_json() if probing.where else text), ""
 
     monkeypatch.setattr(Probing, "read", read)
     # Prices and quotes of the example age; a golden screen must not.

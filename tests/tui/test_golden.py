@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from tests.tui.conftest import DAY, settle, words
+from tests.unit.test_smoke_view import finished, running
 from wizard.answers_writer import render_answers
 from wizard.app import WizardApp
 from wizard.example import example_tree
+from wizard.screens.smoke import SmokeScreen
 from wizard.screens.step import StepScreen
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "screens"
@@ -69,3 +71,21 @@ async def test_the_first_screen_says_this(size: str, request: pytest.FixtureRequ
         await settle(pilot, lambda _: app.machine is not None)
         text = words(app)
     _compare(f"start-{size}", _timeless(text), request)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("state", ["running", "done"])
+async def test_the_smoke_screen_says_this(
+    state: str, size: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    file = Path("example.toml")
+    file.write_text(render_answers(example_tree(DAY), blanks=False), encoding="utf-8")
+    app = WizardApp(answers=[file])
+    app.smoke = running(tmp_path) if state == "running" else finished()
+    async with app.run_test(size=SIZES[size]) as pilot:
+        await settle(pilot, lambda a: isinstance(a.screen, StepScreen))
+        app.replace(SmokeScreen())
+        await settle(pilot, lambda a: isinstance(a.screen, SmokeScreen) and a.screen.ready)
+        text = words(app)
+        app.smoke.status = "done"  # there is no run that leaving could end
+    _compare(f"smoke-{state}-{size}", _timeless(text), request)

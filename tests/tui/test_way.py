@@ -12,6 +12,7 @@ from tests.unit.document_selections import full
 from wizard.answers_writer import render_answers
 from wizard.app import WizardApp
 from wizard.example import example_tree
+from wizard.screens.changes import ChangesScreen
 from wizard.screens.modals import ChoiceScreen, PathScreen, UnknownScreen, WhyScreen
 from wizard.screens.preview import PreviewScreen
 from wizard.screens.review import ReviewScreen
@@ -339,6 +340,8 @@ async def test_an_earlier_selection_is_opened_as_its_next_version(tmp_path: Path
     earlier.write_text(to_json(full()), encoding="utf-8")
     app = WizardApp(answers=[earlier])
     async with app.run_test(size=NARROW) as pilot:
+        await settle(pilot, lambda app: isinstance(app.screen, ChangesScreen))
+        await pilot.press("f4")
         await settle(pilot, on_step)
         app.answer("budget.runtime.items[0].unit_price", "9.99")
         await pilot.press("f6")

@@ -1,5 +1,6 @@
 """What is advised on strategies: which matter, what they need, and the decision that the facts suggest."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from wizard.advice.filling import fill_strategies
 from wizard.advice.needs import native_capability
 from wizard.answers import Answers
 from wizard.catalogue import strategies
+from wizard.gather import gather
 from wizard.launch import launch
 from wizard.trace import realised
 
@@ -172,3 +174,13 @@ def test_a_suggestion_never_contradicts_the_launch_that_it_makes(
 
 def test_nothing_known_is_no_error() -> None:
     assert len(advise(situation_of(Answers()))) == len(strategies())
+
+
+def test_a_default_decision_knows_what_the_sizing_says(tmp_path: Path) -> None:
+    file = tmp_path / "answers.toml"
+    file.write_text(
+        'schema_version = 1\n[[engine.models]]\nname = "Qwen/Qwen3-32B"\ncontext_tokens = 8192\ncarried_by = "this"\n'
+        '[runtime.hardware]\ngpu = "NVIDIA L40S"\ngpus_per_replica = 1\n'
+    )
+    decided = gather([file], probe=False).answers.engine.strategies["weight_quantization"]
+    assert (decided.decision, "does not fit" in (decided.reason or "")) == ("defer", True)

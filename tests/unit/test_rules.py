@@ -7,6 +7,7 @@ import pytest
 
 from tests.unit.rule_mutations import TABLE
 from tests.unit.rule_mutations.budget import priced
+from tests.unit.rule_mutations.row import replica_of
 from tests.unit.selections import (
     FACTS,
     ceiling,
@@ -72,8 +73,7 @@ def _message(**changes: Any) -> Finding:
 def test_c3_lists_the_sizes_that_work() -> None:
     heads_32 = FACTS.model_copy(update={"attention_heads": 32})
     found = _message(
-        **{"runtime.layout.tensor_parallel": 3, "runtime.hardware.gpus_per_replica": 3},
-        **{"budget.engine.items[0].quantity": 6},
+        **{"runtime.layout.tensor_parallel": 3} | replica_of(3),
         facts=heads_32,
         machine=None,
         smoke=None,
@@ -85,8 +85,7 @@ def test_c3_lists_the_sizes_that_work() -> None:
 def test_c3_blocks_key_value_heads_that_neither_divide_nor_replicate() -> None:
     facts = FACTS.model_copy(update={"kv_heads": 6})
     found = _message(
-        **{"runtime.layout.tensor_parallel": 4, "runtime.hardware.gpus_per_replica": 4},
-        **{"budget.engine.items[0].quantity": 8},
+        **{"runtime.layout.tensor_parallel": 4} | replica_of(4),
         facts=facts,
         machine=None,
         smoke=None,
@@ -99,6 +98,20 @@ def test_c7_names_the_version_of_the_default() -> None:
     assert found.message == (
         "Admission control is adopted, but nothing switches it on; it is off by default in vLLM 0.33.0."
     )
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("NVIDA H100 80GB HBM3", "NVIDIA H100 80GB HBM3"),
+        ("NVIDIA A1OO-SXM4-80GB", "NVIDIA A100-SXM4-80GB"),
+        ("NVIDIA H1000", "H100 SXM5 80GB"),
+        ("L4OS", "L40S"),
+    ],
+)
+def test_c24_offers_the_gpu_that_was_perhaps_meant(typed: str, meant: str) -> None:
+    found = _message(**{"runtime.hardware.gpu": typed}, machine=None, smoke=None)
+    assert (found.rule, meant in found.remedy) == ("C24", True)
 
 
 def test_m1_tells_how_many_requests_were_over() -> None:
@@ -179,7 +192,8 @@ def test_what_blocks_comes_first_and_ids_are_in_numeric_order() -> None:
 
 
 def test_a_bundled_item_needs_no_price() -> None:
-    changes: dict[str, Any] = {f"{_R}[0]": priced("R1", unit="GPU-Hours"), f"{_R}[1].basis": "bundled"}
+    paid = priced("R1", unit="GPU-Hours", quantity=17520)
+    changes: dict[str, Any] = {f"{_R}[0]": paid, f"{_R}[1].basis": "bundled"}
     assert _findings(**changes) == []
 
 

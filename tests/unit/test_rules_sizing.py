@@ -142,14 +142,16 @@ def test_another_product_is_not_sized_as_vllm() -> None:
     assert selection.sizing.sizing is None
 
 
-def test_positions_that_are_scaled_count() -> None:
+@pytest.mark.parametrize(("positions", "rules"), [(131072, []), (40960, ["C6"])])
+def test_a_yarn_model_takes_the_positions_that_it_states(positions: int, rules: list[str]) -> None:
     known = known_configuration(MODEL)
     assert known is not None
     scaling = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}
-    facts = facts_of(configuration_of("m", "m", {**known.whole, "rope_scaling": scaling}))
+    whole = {**known.whole, "max_position_embeddings": positions, "rope_scaling": scaling}
+    facts = facts_of(configuration_of("m", "m", whole))
     changes: dict[str, Any] = {"runtime.settings.max_model_len": 100_000}
     selection = good_selection(facts=facts, smoke=None, **changes)
-    assert check(selection) == ()
+    assert [found.rule for found in check(selection)] == rules
 
 
 @pytest.mark.parametrize("identifier", ["C5", "C15"])

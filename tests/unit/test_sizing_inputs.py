@@ -94,9 +94,11 @@ def test_a_context_beyond_the_limit() -> None:
         sized(LLAMA, context=4097)
 
 
-def test_scaled_positions_raise_the_limit() -> None:
-    scaled = {**LLAMA, "rope_scaling": {"rope_type": "yarn", "factor": 4, "original_max_position_embeddings": 4096}}
-    assert sized(scaled).context == 16384
+@pytest.mark.parametrize(("kind", "longest"), [("linear", 16384), ("dynamic", 16384), ("yarn", 4096)])
+def test_positions_are_scaled_as_vllm_scales_them(kind: str, longest: int) -> None:
+    # vLLM 0.32.0 config/model.py, asked with these configurations: YaRN's positions are stated as scaled ones
+    scaled = {**LLAMA, "rope_scaling": {"rope_type": kind, "factor": 4, "original_max_position_embeddings": 4096}}
+    assert sized(scaled).context == longest
 
 
 def test_gpus_that_are_not_the_product() -> None:
@@ -204,5 +206,5 @@ def test_more_layers_than_any_model_has() -> None:
 
 @pytest.mark.parametrize("factor", [float("nan"), float("inf"), -4, 0, True, "4"])
 def test_a_scaling_that_is_none_scales_nothing(factor: object) -> None:
-    scaling = {"rope_type": "yarn", "factor": factor, "original_max_position_embeddings": 4096}
+    scaling = {"rope_type": "linear", "factor": factor}
     assert sized({**LLAMA, "rope_scaling": scaling}).context == 4096

@@ -137,6 +137,11 @@ def test_custom_code_is_a_cause() -> None:
 #: One message of vLLM, torch or the kernel for every row of the table, in its order: what the log says, a part of the
 #: cause or advice that must come out, and the answer to change.
 MESSAGES: list[tuple[str, str, str | None]] = [
+    (
+        "torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address. port: 29501, useIpv6: false, code: -98, name: EADDRINUSE, message: address already in use",
+        "--master-port",
+        None,
+    ),
     ("OSError: [Errno 98] Address already in use", "listens on the port", None),
     ("vllm: error: unrecognized arguments: --no-such-flag", "--no-such-flag", None),
     ("vllm serve: error: argument --port: invalid int value: 'x'", "invalid int value", None),
@@ -269,6 +274,21 @@ MESSAGES: list[tuple[str, str, str | None]] = [
         "full path",
         None,
     ),
+    (
+        "torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 1/2 clients joined.",
+        "only 1 of 2 ranks",
+        None,
+    ),
+    (
+        "torch.distributed.DistNetworkError: The client socket has timed out after 60000ms while trying to connect to (10.0.0.1, 29501).",
+        "not reached on port 29501",
+        None,
+    ),
+    (
+        "RuntimeError: Gloo connectFullMesh failed with [/x/tcp/pair.cc:152] timed out connecting: SO_ERROR: Connection refused",
+        "GLOO_SOCKET_IFNAME",
+        None,
+    ),
     ("RuntimeError: NCCL error: unhandled system error (run with NCCL_DEBUG=INFO for details)", "cannot talk", None),
     ("TimeoutError: Timed out waiting for engine core processes to start. This is often caused by slow", "600 s", None),
     ("ERROR Worker proc VllmWorker-0 died unexpectedly, shutting down executor.", "VllmWorker-0", None),
@@ -300,6 +320,33 @@ def test_every_row_of_the_table_has_a_message() -> None:
     assert len(MESSAGES) == len(TABLE)
 
 
+#: Further texts of the same causes: other files, tools and releases say it in other words.
+OTHER_WORDS = [
+    ("libcudart.so.12: cannot open shared object file", "mixed_builds"),
+    ("ImportError: /x/vllm/_C.abi3.so: undefined symbol: _ZN3c10", "mixed_builds"),
+    ("RuntimeError: Ninja build failed", "no_compiler"),
+    ("nvcc fatal   : Unsupported gpu architecture", "no_compiler"),
+    ("fatal error: curand_kernel.h: No such file", "no_compiler"),
+    ("RuntimeError: Failed to find C compiler", "no_compiler"),
+    ("fatal error: Python.h: No such file or directory", "no_compiler"),
+    ("RuntimeError: the provided PTX was compiled with an unsupported toolchain", "driver"),
+    ("ImportError: libcuda.so.1: cannot open shared object file", "no_gpu"),
+    ("ValueError: Model X was supported in vLLM until v0.9", "unknown_architecture"),
+    ("ValueError: X is not supported in-tree anymore", "unknown_architecture"),
+    ("RuntimeError: Cannot find any model weights with `/m`", "missing_model"),
+    ("HFValidationError: Repo id must be in the form 'repo_name'", "missing_model"),
+    ("ValueError: Quantization scheme is not supported for the current GPU", "gpu_unsupported"),
+    ("ValueError: No valid attention backend found for cuda", "gpu_unsupported"),
+    ("ValueError: The input size 100 is not divisible by group_size 128", "quantization_blocks"),
+    ("ValueError: Please pass the argument `trust_remote_code=True`", "remote_code"),
+]
+
+
+@pytest.mark.parametrize(("line", "kind"), OTHER_WORDS)
+def test_the_same_cause_in_other_words_is_found(line: str, kind: str) -> None:
+    assert explain_log([WORKER + line, *WRAPPED], 1).kind == kind
+
+
 @pytest.mark.parametrize("row", STALLS)
 def test_what_a_silent_log_hangs_on_is_told(row: Advice) -> None:
     line = row.pattern.pattern + "2.27.3"
@@ -313,6 +360,12 @@ def test_an_error_wins_over_what_a_log_hangs_on() -> None:
 
 def test_an_engine_that_ended_without_a_word_points_to_the_time_limit() -> None:
     assert explain_log(WRAPPED, 1).kind == "engine_timeout"
+
+
+def test_a_lost_connection_is_no_cause_where_another_error_is_told() -> None:
+    lost = "RuntimeError: [gloo/transport/tcp/pair.cc:547] Connection closed by peer [127.0.0.1]:4711"
+    alone, with_cause = explain_log([lost], 1), explain_log(["OSError: No space left on device", lost], 1)
+    assert (alone.kind, with_cause.kind) == ("peer_lost", "disk_full")
 
 
 def test_an_engine_that_was_killed_is_told() -> None:

@@ -64,6 +64,35 @@ def test_a_turn_repeats_all_that_the_one_before_it_sent() -> None:
     assert sum(any(before <= after for before in sent) for after in later) >= len(later) - 2 * load.concurrency
 
 
+@given(
+    st.sampled_from(("agent", "chat")),
+    st.integers(1, 4),
+    st.integers(2, 4),
+    st.integers(0, 40),
+    st.integers(2, 60),
+)
+def test_a_turn_begins_with_the_whole_prompt_of_the_turn_before(
+    profile: Profile, callers: int, turns: int, shared: int, own: int
+) -> None:
+    tokens = (shared + own) * CHUNK_TOKENS
+    load = Workload(
+        concurrency=callers,
+        input_tokens=tokens,
+        output_tokens=8,
+        shared_prefix_tokens=shared * CHUNK_TOKENS,
+        turns=turns,
+    )
+    made = shaped(profile, load, None)
+    round_of_all = turns * (2 * callers + turns * made.burst)  # tasks that began before the run are over by then
+    trace = make_trace(made, 2 * round_of_all, seed=0, run=0)
+    sent = {request.hash_ids for request in trace}
+    for number in range(round_of_all, len(trace), made.burst):
+        turn = number // made.burst % turns
+        if turn and number % made.burst == 0:
+            before = -(-made.input_mix[turn - 1] // CHUNK_TOKENS)
+            assert trace[number].hash_ids[:before] in sent
+
+
 def test_the_calls_of_a_burst_repeat_the_same_and_end_differently() -> None:
     trace = make_trace(shaped("agent", AGENT, None), 240, seed=0, run=0)
     prefix, first = 2048 // CHUNK_TOKENS, 3072 // CHUNK_TOKENS

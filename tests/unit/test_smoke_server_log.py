@@ -7,9 +7,10 @@ import pytest
 from probes.smoke import server as server_module
 from probes.smoke.children import Children
 from probes.smoke.evidence import bounded_log
+from probes.smoke.logs import LogTail
 from probes.smoke.plan import ModelFacts, SmokeRequest, VllmTool, Workload
 from probes.smoke.planning import make_plan
-from probes.smoke.server import LogTail, PhaseClock, Server, ServerFailed
+from probes.smoke.server import PhaseClock, Server, ServerFailed
 from probes.smoke.stopping import Stopper
 
 

@@ -22,13 +22,19 @@ def carried_facts(answers: Answers, models: Sequence[ModelFacts | None]) -> Mode
 
 
 def fill_strategies(
-    answers: Answers, origins: dict[str, Origin], models: Sequence[ModelFacts | None], machine: Machine | None
+    answers: Answers,
+    origins: dict[str, Origin],
+    models: Sequence[ModelFacts | None],
+    machine: Machine | None,
+    *,
+    fits: bool | None = None,
 ) -> tuple[Answers, dict[str, Origin]]:
     """Fill the decisions that the facts suggest into the answers; what a person decided stays as it is.
 
-    Returns the filled answers and all origins. A strategy that does not matter here gets no decision.
+    `fits` is what the sizing says of the model on the proposed GPUs; None where there is none yet. Returns the filled
+    answers and all origins. A strategy that does not matter here gets no decision.
     """
-    situation = situation_of(answers, carried_facts(answers, models), machine)
+    situation = situation_of(answers, carried_facts(answers, models), machine, fits=fits)
     given, filled = dict(answers.engine.strategies), dict(origins)
     for advice in advise(situation):
         known = given.get(advice.id)

@@ -67,6 +67,11 @@ CATALOGUE: tuple[CatalogueItem, ...] = (
 _BY_ID = {item.id: item for item in CATALOGUE}
 
 
+def counts_gpus(unit: str | None) -> bool:
+    """Whether a quantity in this unit counts GPUs, so that it follows section 2: all of them, the spare ones too."""
+    return (unit or "").strip().casefold() in {"accelerators", "gpus", "gpu-months", "gpu-years"}
+
+
 def base_id(item_id: str | None) -> str | None:
     """Return the catalogue id of an item id: E6 for E6a; None if it is not an item id at all."""
     match = _ID.fullmatch(item_id or "")

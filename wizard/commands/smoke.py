@@ -42,9 +42,11 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 def _imported(arguments: argparse.Namespace, gathered: Gathered) -> SmokeResult:
     """Take a result file of vLLM's load tool over; nothing is started."""
-    refused = [name for name in ("endpoint", "mode", "search", "resume_smoke") if getattr(arguments, name)]
+    refused = [
+        name for name in ("endpoint", "mode", "search", "resume_smoke", "master_addr") if getattr(arguments, name)
+    ]
     if refused:
-        name = refused[0].removesuffix("_smoke")
+        name = refused[0].removesuffix("_smoke").replace("_", "-")
         raise UsageError(f"--import runs nothing, so --{name} has no meaning beside it.", "Leave one of them out.")
     made = options(arguments, state_dir=state_dir(), out_dir=arguments.out)
     request = smoke_request(gathered, dataclasses.replace(made, mode="tiny"))
@@ -62,6 +64,8 @@ def options(arguments: argparse.Namespace, **more: Any) -> SmokeOptions:
         mode=arguments.mode,
         vllm=arguments.vllm,
         devices=tuple(part.strip() for part in (arguments.devices or "").split(",") if part.strip()),
+        master_addr=arguments.master_addr,
+        master_port=arguments.master_port,
         endpoint=arguments.endpoint,
         api_key_env=arguments.api_key_env,
         ca=arguments.ca,

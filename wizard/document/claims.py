@@ -95,6 +95,13 @@ def _load(point: Point) -> str:
     )
 
 
+def capacity_of(limit: Limit | None) -> str:
+    """Whose capacity a search has found: the selection's only where the run was of it."""
+    if limit == "pipeline only":
+        return "Capacity of the stand-in, none of the selection"
+    return "Capacity of one replica" if limit is None else f"Capacity of one replica, {limit}"
+
+
 def closed_loop(concurrency: int) -> str:
     """That callers waited for one another, with the number of them."""
     return CLOSED_LOOP.format(C=formats.number(concurrency))

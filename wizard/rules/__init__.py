@@ -7,6 +7,7 @@ import re
 
 from wizard.finding import Finding, Severity
 from wizard.rules import (
+    agreement,
     budget,
     capacity,
     compatibility,
@@ -49,6 +50,7 @@ RULES: tuple[Rule, ...] = (
     *strategies.RULES,
     *product.RULES,
     *sizing.RULES,
+    *agreement.RULES,
     *measurement.RULES,
     *run_quality.RULES,
     *budget.RULES,

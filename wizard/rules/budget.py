@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from wizard.answers import Item, RuntimeItem
 from wizard.budget import EngineRow, catalogue_item
+from wizard.budget.items import counts_gpus
 from wizard.catalogue import engine_id, engines
 from wizard.finding import Finding
 from wizard.proof import gpus_in_all
@@ -17,7 +18,6 @@ from wizard.selection import Selection
 _HARDWARE_UNITS = {"gpu-hours", "gpu-months", "gpu-years", "gb-months", "kwh", "node-hours"}
 #: Each line, and where the price may stand that holds a bundled item of it.
 _LINES = {"engine": ("E", "line E or line R"), "runtime": ("R", "line R")}
-_PER_GPU_UNITS = {"accelerators", "gpus", "gpu-months", "gpu-years"}
 #: From this age on a price or a rate has to be looked up again.
 STALE_DAYS = 90
 
@@ -90,7 +90,7 @@ def per_gpu_quantity_matches(selection: Selection) -> list[Finding]:
     gpus = gpus_in_all(selection)
     found = []
     for key, item in needed_items(selection, "engine"):
-        if gpus is None or item.quantity is None or not is_priced(item) or unit_of(item) not in _PER_GPU_UNITS:
+        if gpus is None or item.quantity is None or not is_priced(item) or not counts_gpus(item.unit):
             continue
         if item.quantity != Decimal(gpus):
             message = (
@@ -124,7 +124,7 @@ def bundled_item_is_in_a_priced_one(selection: Selection) -> list[Finding]:
 
 
 def prices_say_what_they_are(selection: Selection) -> list[Finding]:
-    """B7: a price has a currency, a unit, a basis and a date, and is not out of date."""
+    """B7: a price has a currency, a quantity, a unit, a frequency, a basis and a date, and is not out of date."""
     # FOCUS: a unit price has a pricing unit and a currency; GAO cost guide: well documented, traceable to
     # its source.
     found = []
@@ -147,7 +147,9 @@ def _price(key: str, item: Item, today: datetime.date) -> list[Finding]:
     missing = [
         (field, word)
         for field, word in (
+            ("quantity", "quantity"),
             ("unit", "unit"),
+            ("frequency", "frequency"),
             ("basis", "price basis"),
             ("observed_on", "date of observation"),
         )
@@ -157,6 +159,11 @@ def _price(key: str, item: Item, today: datetime.date) -> list[Finding]:
         message = f"The price of {name} has no {listed([word for _, word in missing])}."
         remedy = "Complete the price, or mark the item as not given."
         return [finding("B7", "block", message, f"{key}.{missing[0][0]}", remedy)]
+    if item.observed_on is not None and item.observed_on > today:
+        message = (
+            f"The price of {name} is said to have been observed on {item.observed_on.isoformat()}, which is to come."
+        )
+        return [finding("B7", "warn", message, f"{key}.observed_on", "Give the day on which somebody saw the price.")]
     if item.valid_until is not None and item.valid_until < today:
         message = f"The price of {name} was valid until {item.valid_until.isoformat()}."
         return [finding("B7", "warn", message, f"{key}.valid_until", "Ask for the price again.")]
@@ -244,10 +251,10 @@ RULES = (
     ),
     Rule(
         "B7",
-        "A price has currency, unit, basis and date, and is not out of date",
+        "A price has currency, quantity, unit, frequency, basis and date, and is not out of date",
         ("block", "warn"),
         "FOCUS 1.2, pricing columns; GAO-20-195G, well documented",
         prices_say_what_they_are,
-        "Complete the price with currency, unit, basis and date, or ask for it again.",
+        "Complete the price with currency, quantity, unit, frequency, basis and date, or ask for it again.",
     ),
 )

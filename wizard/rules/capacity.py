@@ -15,6 +15,8 @@ from wizard.trace import realised
 
 #: GPU-hours that one unit of capacity pays for; a month is a twelfth of 8,760 hours.
 _HOURS = {"gpu-hours": Decimal(1), "gpu-months": Decimal(730), "gpu-years": Decimal(8760)}
+#: By how much the hours of a year differ, as they are counted: 12 x 720, 8,760 or 8,784.
+_HOURS_OF_A_YEAR = Decimal("0.015")
 _PERIODS = {"monthly": 12, "yearly": 1, "usage-yearly": 1}
 _BOUGHT_UNITS = {"gpus", "servers", "nodes", "systems", "accelerators"}
 #: From this availability on, the loss of one node uses up what is allowed in a month.
@@ -110,7 +112,7 @@ def _spare_twice(selection: Selection) -> Iterator[Finding]:
         message = f"{item.id} pays for a spare, and section 2 proposes none."
         remedy = "Propose the spare replica, or mark the item as not needed."
         yield finding("B12", "block", message, f"{key}.id", remedy)
-    elif spare_rows and paid is not None and paid[1] > serving:
+    elif spare_rows and paid is not None and _holds_the_spare(paid[1], serving, layout.spare_replicas * gpus):
         key, most = paid
         message = (
             f"R1 pays for {number(float(most))} GPUs around the clock, {number(serving)} serve: "
@@ -118,6 +120,38 @@ def _spare_twice(selection: Selection) -> Iterator[Finding]:
         )
         remedy = f"Let R1 pay for {counted(serving, 'GPU')} and R2 for the spare ones."
         yield finding("B12", "block", message, f"{key}.quantity", remedy)
+
+
+def _holds_the_spare(paid: Decimal, serving: int, spare: int) -> bool:
+    """Whether the price of the serving GPUs pays for more than a leap year's hours: for half of the spare or more."""
+    return (paid - serving) * 2 >= spare
+
+
+def capacity_is_paid(selection: Selection) -> list[Finding]:
+    """B24: R1 pays for the GPUs that serve and R2 for those of the spare, no fewer and no more, around the clock."""
+    # GAO cost guide, comprehensive: nothing is left out and nothing counted twice; twice is B12.
+    layout, gpus = selection.answers.runtime.layout, selection.answers.runtime.hardware.gpus_per_replica
+    if gpus is None or layout.replicas is None or layout.spare_replicas is None:
+        return []
+    serving, spare = layout.replicas * gpus, layout.spare_replicas * gpus
+    ones, twos = _rows(selection, "R1"), _rows(selection, "R2")
+    twice = any(found.where.endswith(".quantity") for found in _spare_twice(selection))
+    in_one = bool(twos) and all(item.basis == "bundled" for _, item in twos)
+    asked = [(ones, serving + spare if in_one else serving, "serve")] if not twice else []
+    asked += [(twos, spare, "are spare")] if spare and not in_one else []
+    found = []
+    for rows, count, do in asked:
+        paid = _gpus_paid(rows)
+        if paid is None or abs(paid[1] - count) <= count * _HOURS_OF_A_YEAR:
+            continue
+        names = listed([item.id or "a row" for _, item in rows if is_priced(item)])
+        message = (
+            f"{names} pays for {number(round(float(paid[1]), 2))} of the GPUs around the clock, and {number(count)} "
+            f"{'serve or are spare' if in_one else do}."
+        )
+        remedy = "Pay for the hours of all of them, or propose as many as are paid for."
+        found.append(finding("B24", "warn", message, f"{paid[0]}.quantity", remedy))
+    return found
 
 
 def _gpus_paid(rows: list[tuple[str, Item]]) -> tuple[str, Decimal] | None:
@@ -230,6 +264,14 @@ RULES = (
         "replicas = calls at peak / calls that one replica holds within the ceilings, rounded up",
         replicas_hold_the_load,
         "Propose as many replicas as the measured capacity asks for.",
+    ),
+    Rule(
+        "B24",
+        "The GPUs of section 2 are paid for, no fewer and no more",
+        ("warn",),
+        "GAO-20-195G, comprehensive: nothing omitted and nothing counted twice",
+        capacity_is_paid,
+        "Let R1 pay for the hours of the serving GPUs and R2 for those of the spare.",
     ),
     Rule(
         "B18",

@@ -109,7 +109,10 @@ def longest_request_fits(selection: Selection) -> list[Finding]:
     # Overrides of the model's own configuration may extend its positions, which its facts do not show.
     if limit is not None and length > limit and selection.launch.find("--hf-overrides") is None:
         message = f"The longest request of {number(length)} tokens passes the model's limit of {number(limit)}."
-        remedy = f"Set it to at most {number(limit)} tokens, or choose a model with a longer context."
+        remedy = (
+            f"Set it to at most {number(limit)} tokens, choose a model with a longer context, or raise the positions "
+            "with --hf-overrides where the model's scaling (YaRN) allows it."
+        )
         found.append(finding("C6", "block", message, key, remedy))
     return found
 

@@ -8,7 +8,7 @@ from wizard.answers import Answers
 from wizard.answers.engine import EngineOption
 from wizard.answers.governance import Assumption, OpenQuestion, Risk
 from wizard.finding import Finding
-from wizard.proof import carried_model
+from wizard.proof import carried_model, same_name
 from wizard.rules.governance import chosen_option
 from wizard.rules.rule import Rule, counted, finding, listed, shortened
 from wizard.selection import Selection
@@ -155,6 +155,13 @@ def every_model_is_carried(selection: Selection) -> list[Finding]:
             started = carried[1].name or "another model"
             message = f"{name} is to be carried here, but the launch command starts {started} only."
             found.append(finding("G8", "warn", message, key, "Make a selection for it and name that here."))
+        elif model.name is not None and any(
+            other.name is not None and same_name(model.name, other.name)
+            for other in selection.answers.engine.models[:index]
+        ):
+            message = f"{model.name} stands twice among the models."
+            where = f"engine.models[{index}].name"
+            found.append(finding("G8", "warn", message, where, "Take one of the two out."))
     return found
 
 

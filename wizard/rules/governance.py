@@ -69,6 +69,7 @@ def real_options_were_compared(selection: Selection) -> list[Finding]:
         remedy = "Add it, with what would follow."
         found.append(finding("G3", "warn", message, "engine.options", remedy))
     found += _nameless(engine.options)
+    found += _named_twice(engine.options)
     found += _chosen(selection.answers)
     # Which options were rejected is known only once one of them was chosen.
     is_chosen = [_is_same_engine(option.name, engine.chosen) for option in engine.options]
@@ -93,6 +94,22 @@ def _nameless(options: tuple[EngineOption, ...]) -> list[Finding]:
         )
         for index, option in enumerate(options)
         if option.name is None and (option.licence or option.gates or option.scores or option.rejected_because)
+    ]
+
+
+def _named_twice(options: tuple[EngineOption, ...]) -> list[Finding]:
+    """An option that stands among the options a second time: two rows of one engine are one option."""
+    names = [(index, option.name) for index, option in enumerate(options) if option.name is not None]
+    return [
+        finding(
+            "G3",
+            "block",
+            f"{name} stands twice among the options of the engine.",
+            f"engine.options[{index}].name",
+            "Take one of the two out, or name what sets them apart.",
+        )
+        for place, (index, name) in enumerate(names)
+        if any(same_name(name, other) for _, other in names[:place])
     ]
 
 

@@ -229,17 +229,35 @@ def gpu_is_known(selection: Selection) -> list[Finding]:
     gpu = proposed_gpu(selection)
     if gpu is None or gpus_named(gpu.name):
         return []
-    names = {row.name.casefold(): row.name for row in gpus()}
-    names |= {row.nvml_name.casefold(): row.nvml_name for row in gpus() if re.fullmatch(r"[\w -]+", row.nvml_name)}
-    words = gpu.name.casefold().removeprefix("nvidia ")
-    near = [names[key] for key in names if words and words in key][:3]
-    near = near or [names[key] for key in difflib.get_close_matches(gpu.name.casefold(), names, 3, 0.5)]
+    near = _near(gpu.name)
     remedy = f"Near names are {listed(near)}." if near else "Write the name that nvidia-smi shows, or measure on it."
     if gpu.probed:
         message = f"The catalogue does not know {gpu.name}; only what was read from it is said of it."
         return [finding("C24", "note", message, _GPU, remedy)]
     message = f"The catalogue does not know {gpu.name}: no rule can look up its memory, rates or formats."
     return [finding("C24", "warn", message, _GPU, remedy)]
+
+
+def _near(name: str) -> list[str]:
+    """At most three names of the catalogue that were perhaps meant: those that hold the words, then the nearest.
+
+    Compared are as many words of each name as were typed, so that the memory that a name ends with does not count.
+    """
+    known = [row.name for row in gpus()]
+    known += [row.nvml_name for row in gpus() if re.fullmatch(r"[\w -]+", row.nvml_name)]
+    typed = _words_of(name)
+    if not typed:
+        return []
+    holding = [full for full in known if " ".join(typed) in " ".join(_words_of(full))]
+    starts: dict[str, list[str]] = {}
+    for full in known:
+        starts.setdefault(" ".join(_words_of(full)[: len(typed)]), []).append(full)
+    alike = difflib.get_close_matches(" ".join(typed), starts, 3, 0.6)
+    return list(dict.fromkeys([*holding, *(full for start in alike for full in starts[start])]))[:3]
+
+
+def _words_of(name: str) -> list[str]:
+    return name.casefold().removeprefix("nvidia ").split()
 
 
 RULES = (

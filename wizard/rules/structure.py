@@ -2,6 +2,7 @@
 
 import re
 
+from wizard.catalogue import strategies
 from wizard.finding import Finding
 from wizard.questions import leaves
 from wizard.rules.rule import Rule, counted, finding, listed, shortened
@@ -43,16 +44,25 @@ def section_1_names_no_count_or_price(selection: Selection) -> list[Finding]:
 
 
 def weighty_defaults_are_asked(selection: Selection) -> list[Finding]:
-    """X5: a value that nobody chose and that cost or latency depend on is listed as an open question."""
+    """X5: a value or decision that nobody chose and that cost or latency depend on is listed as an open question."""
     asked = {question.key for question in selection.answers.governance.open_questions}
+    decided = {
+        f"engine.strategies.{name}.decision": strategies()[name].name
+        for name, answer in selection.answers.engine.strategies.items()
+        if answer.decision in ("adopt", "reject") and name in strategies()  # what is deferred stays as it was
+    }
     unasked = [
         key
-        for key in _WEIGHTY
+        for key in (*_WEIGHTY, *decided)
         if selection.origin(key).layer == "default" and key not in asked and not _decided_elsewhere(selection, key)
     ]
     if not unasked:
         return []
-    names = listed([_WEIGHTY[key] for key in unasked])
+    by_default = [decided[key] for key in unasked if key in decided]
+    names = listed(
+        [_WEIGHTY[key] for key in unasked if key in _WEIGHTY]
+        + ([f"whether to use {', '.join(by_default)}"] if by_default else [])
+    )
     message = (
         f"{counted(len(unasked), 'value')} that cost or latency depend on {_was(unasked)} chosen by nobody: {names}."
     )

@@ -10,7 +10,9 @@ from textual.binding import Binding
 from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
-from textual.widgets.option_list import Option
+
+from wizard.printable import printable
+from wizard.widgets.listing import Listing
 
 #: How every window looks; `{name}` is its class.
 WINDOW_CSS = """
@@ -20,7 +22,7 @@ WINDOW_CSS = """
     background: $surface;
 }}
 {name} Static {{ height: auto; }}
-{name} OptionList {{ height: auto; max-height: 12; border: none; margin: 1 0; }}
+{name} Listing {{ height: auto; max-height: 12; margin: 1 0; }}
 {name} Input {{ margin: 0 0; }}
 """
 
@@ -72,11 +74,7 @@ class UnknownScreen(ModalScreen[WayOut | None]):
         """The list, and the two fields that asking needs."""
         with Vertical():
             yield Static(f"I do not know: {self._title}", markup=False)
-            yield OptionList(
-                *(Option(f"{way.letter}  {way.words}") for way in self._ways),
-                markup=False,
-                compact=True,
-            )
+            yield Listing(*(f"{way.letter}  {way.words}" for way in self._ways))
             yield Static("Ask whom, and until when (both for k)", markup=False)
             yield Input(self._asked, placeholder="name or post, such as Ops lead", compact=True, id="name")
             yield Input(placeholder="day, such as 2027-01-31 (may stay empty)", compact=True, id="due")
@@ -114,9 +112,9 @@ class PathScreen(ModalScreen[str | None]):
     DEFAULT_CSS = WINDOW_CSS.format(name="PathScreen")
     BINDINGS = [Binding("escape,f3", "dismiss(None)", show=False)]
 
-    def __init__(self, title: str, hint: str, value: str = "") -> None:
+    def __init__(self, title: str, hint: str, value: str = "", *, may_be_empty: bool = False) -> None:
         super().__init__()
-        self._title, self._hint, self._value = title, hint, value
+        self._title, self._hint, self._value, self._may_be_empty = title, hint, value, may_be_empty
 
     def compose(self) -> ComposeResult:
         """One field."""
@@ -127,7 +125,61 @@ class PathScreen(ModalScreen[str | None]):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter takes the path."""
-        self.dismiss(event.value.strip() or None)
+        path = printable(event.value.strip())
+        self.dismiss(path if path or self._may_be_empty else None)
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a window: the name of its value, its title, and what belongs into it."""
+
+    name: str
+    title: str
+    hint: str
+
+
+class FieldsScreen(ModalScreen[dict[str, str] | None]):
+    """Asks for a few texts, of which the first is needed; dismisses with them by their names."""
+
+    DEFAULT_CSS = WINDOW_CSS.format(name="FieldsScreen")
+    BINDINGS = [
+        Binding("escape,f3", "dismiss(None)", show=False),
+        Binding("f4", "take", show=False),
+        Binding("down", "app.focus_next", show=False),
+        Binding("up", "app.focus_previous", show=False),
+    ]
+
+    def __init__(self, title: str, fields: Sequence[Field], first: str = "") -> None:
+        super().__init__()
+        self._title, self._fields, self._first = title, tuple(fields), first
+
+    def compose(self) -> ComposeResult:
+        """A title and a field each."""
+        with Vertical(), VerticalScroll(can_focus=False):
+            yield Static(f"{self._title}\n", markup=False)
+            for number, field in enumerate(self._fields):
+                yield Static(field.title, markup=False)
+                yield Input("" if number else self._first, placeholder=field.hint, compact=True, id=field.name)
+            yield Static("\nEnter goes on, F4 looks at once   Esc closes", markup=False)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Go on to the next field; after the last one take them all."""
+        event.stop()
+        names = [field.name for field in self._fields]
+        at = names.index(event.input.id or "")
+        if at + 1 < len(names):
+            self.query_one(f"#{names[at + 1]}", Input).focus()
+        else:
+            self.action_take()
+
+    def action_take(self) -> None:
+        """Take what is typed, if the first text is there."""
+        texts = {field.name: self.query_one(f"#{field.name}", Input).value for field in self._fields}
+        values = {name: printable(text.strip()) for name, text in texts.items()}
+        if values[self._fields[0].name]:
+            self.dismiss(values)
+        else:
+            self.query_one(f"#{self._fields[0].name}", Input).focus()
 
 
 class ChoiceScreen(ModalScreen[int | None]):
@@ -147,7 +199,7 @@ class ChoiceScreen(ModalScreen[int | None]):
             if self._text:
                 with VerticalScroll(can_focus=False, classes="text"):
                     yield Static(self._text, markup=False)
-            yield OptionList(*(Option(choice) for choice in self._choices), markup=False, compact=True)
+            yield Listing(*self._choices)
 
     def on_mount(self) -> None:
         """The list has the focus, a long text does not."""

@@ -54,7 +54,7 @@ class Page(Screen[None]):
 
     def show(self) -> None:
         """Show the state of the app again; a screen with more to show does more."""
-        self.frame.say(self.wizard.project_title, self.wizard.saved_words)
+        self.frame.say(self.wizard.project_title, self.wizard.saved_words, sim=bool(self.wizard.where))
 
     def commit(self) -> None:
         """Hand over what is typed and not yet taken; a screen without fields has nothing."""

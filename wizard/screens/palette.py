@@ -54,7 +54,8 @@ ON THE SMOKE                       ON THE REVIEW
 s  start      x  stop              Enter  go to the question
 n  write without a measurement     p  preview      w  write
 a  take the remedy                 c  questions for colleagues
-e  end what an earlier run left    d  what changed"""
+e  end what an earlier run left    d  what changed
+                                   g  how well founded it is"""
 
 
 def open_palette(wizard: "WizardApp") -> None:
@@ -143,6 +144,9 @@ class Places(Provider):
                     "a step of this selection",
                     partial(_jump_to_step, wizard, number),
                 )
+        yield Place("Another machine", "plan for one that is not here (SIM), or this one again", wizard.ask_machine)
+        yield Place("Check a delivery", "an approved selection against what runs", wizard.ask_delivery)
+        yield Place("Explain a vLLM log", "why did it not start, in plain words", wizard.ask_log)
         yield Place("This machine", "everything that was read of it", wizard.show_machine)
         yield Place("Keys", "what each key does", partial(show_keys, wizard))
         for name in THEMES:

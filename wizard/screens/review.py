@@ -1,17 +1,26 @@
 """The review: what is wrong, what is open, how well founded it is, and the two lines side by side, unadded."""
 
+import contextlib
+from collections import Counter
 from pathlib import Path
 
+from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding
+from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import OptionList, Static
-from textual.widgets.option_list import Option
 
-from wizard.comparison_text import comparison_lines
+from wizard.errors import SelwizError
+from wizard.grounds import ground_lines, source_counts, sources_line
+from wizard.messages import Counted
 from wizard.printable import printable
+from wizard.provenance import SourceWord
 from wizard.questions import question_of
+from wizard.screens.changes import ChangesScreen
 from wizard.screens.page import Page
-from wizard.views import counted, finding_line, line_block, side_by_side, since_words, smoke_words, sources_line
+from wizard.selection import Selection
+from wizard.views import counted, finding_line, line_block, side_by_side, since_words, smoke_words
+from wizard.widgets.listing import Listing
 
 
 def _title(key: str) -> str:
@@ -30,12 +39,18 @@ class ReviewScreen(Page):
         Binding("w", "next", "write", show=False),
         Binding("c", "colleagues", "questions for colleagues", show=False),
         Binding("d", "differences", "what changed", show=False),
+        Binding("g", "grounds", "how well founded", show=False),
     ]
     DEFAULT_CSS = """
-    ReviewScreen #list { height: 1fr; border: none; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
+    ReviewScreen #body { height: 1fr; min-height: 3; }
+    ReviewScreen #list { width: 1fr; height: 1fr; text-wrap: nowrap; text-overflow: ellipsis; }
+    ReviewScreen #beside { width: 46; padding: 0 1; border-left: solid $panel-lighten-2; display: none; }
+    ReviewScreen.-wide #beside { display: block; }
+    ReviewScreen #all-grounds { height: auto; }
+    ReviewScreen.-wide #grounds { height: 1; }
     ReviewScreen #count { height: 1; padding: 0 1; text-style: bold; margin-top: 1; }
     ReviewScreen #lines { height: 6; padding: 0 1; margin-top: 1; }
-    ReviewScreen #grounds { height: 2; padding: 0 1; color: $text-muted; }
+    ReviewScreen #grounds { height: 2; padding: 0 1; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }
     ReviewScreen #since { height: 1; padding: 0 1; display: none; }
     ReviewScreen #keys { height: 1; padding: 0 1; text-style: bold; }
     """
@@ -43,12 +58,17 @@ class ReviewScreen(Page):
     def __init__(self) -> None:
         super().__init__()
         self._places: list[str] = []
+        self._counts: Counter[SourceWord] | None = None
+        self._counted: Selection | None = None
 
     def compose(self) -> ComposeResult:
         """Frame, list, lines, grounds, keys."""
         yield self.frame
         yield Static("checking …", id="count", markup=False)
-        yield OptionList(id="list", markup=False, compact=True)
+        with Horizontal(id="body"):
+            yield Listing(id="list")
+            with VerticalScroll(id="beside", can_focus=False):
+                yield Static("", id="all-grounds", markup=False)
         yield Static("", id="lines", markup=False)
         yield Static("", id="grounds", markup=False)
         yield Static("", id="since", markup=False)
@@ -58,7 +78,7 @@ class ReviewScreen(Page):
     def on_mount(self) -> None:
         """Check everything again and show it."""
         self.wizard.check_now()
-        self.query_one("#list", OptionList).focus()
+        self.query_one(Listing).focus()
         self.show()
 
     def show(self) -> None:
@@ -93,14 +113,40 @@ class ReviewScreen(Page):
         runtime = line_block(selection.runtime_line, budget.runtime.owner, budget.runtime.approval_route)
         runtime.append("  The two lines are never added.")
         self.query_one("#lines", Static).update(side_by_side(engine, runtime, max(self.size.width - 2, 60)))
-        self.query_one("#grounds", Static).update(f"{sources_line(selection)}\n{smoke_words(selection)}")
+        self._show_grounds(selection)
         since = since_words(self.wizard.since, Path(session.earlier).name)
         self.query_one("#since", Static).update(since)
         self.query_one("#since", Static).display = bool(since)
         waiting = len(selection.open_answers)
         proposed = f"F4 write it (proposed{f', {waiting} answers open' if waiting else ''})"
         write = proposed if selection.status == "proposed" else "F4 write as draft (something blocks)"
-        self.query_one("#keys", Static).update(f"{write}   p preview   c for colleagues")
+        self.query_one("#keys", Static).update(f"{write}   p preview   g grounds   c for colleagues")
+
+    def _show_grounds(self, selection: Selection) -> None:
+        """Show how well founded it is; the document that the sources are counted in is rendered in a thread."""
+        if selection is not self._counted:
+            self._counted = selection
+            self._count(selection)
+        counted_line = sources_line(self._counts) if self._counts else "Sources: being counted …"
+        lines = [smoke_words(selection)] if self.has_class("-wide") else [counted_line, smoke_words(selection)]
+        self.query_one("#grounds", Static).update("\n".join(lines))
+        self.query_one("#all-grounds", Static).update("\n".join(self._ground_lines(selection)))
+
+    def _ground_lines(self, selection: Selection) -> list[str]:
+        return list(ground_lines(selection, self._counts, self.wizard.since, Path(self.wizard.session.earlier).name))
+
+    @work(thread=True, group="count", exclusive=True, exit_on_error=False)
+    def _count(self, selection: Selection) -> None:
+        # What cannot be rendered is said by the preview; here it only leaves the count away.
+        with contextlib.suppress(SelwizError):
+            self.post_message(Counted(selection, source_counts(selection)))
+
+    def on_counted(self, event: Counted) -> None:
+        """Take the counts over, unless a newer selection is being counted."""
+        event.stop()
+        if event.selection is self._counted:
+            self._counts = event.counts
+            self.show()
 
     def on_resize(self) -> None:
         """Another width, other halves."""
@@ -128,20 +174,18 @@ class ReviewScreen(Page):
     def action_differences(self) -> None:
         """Show what changed since the selection that this one began from."""
         if self.wizard.since is not None:
-            self.wizard.explain(comparison_lines(self.wizard.since))
+            self.wizard.push_screen(ChangesScreen(self.wizard.session.earlier))
+
+    def action_grounds(self) -> None:
+        """Say how well founded it is, where there is no room beside the findings."""
+        if self.wizard.checked is not None:
+            self.wizard.explain(self._ground_lines(self.wizard.checked))
 
     def action_why(self) -> None:
         """Say the whole finding with its remedy."""
-        at = self.query_one("#list", OptionList).highlighted
+        at = self.query_one(Listing).highlighted
         self.wizard.explain(self.wizard.review_lines(at))
 
     def _fill(self, entries: list[tuple[str, str]]) -> None:
-        listing = self.query_one("#list", OptionList)
-        lines = [line for line, _ in entries] or ["nothing is wrong and nothing is open"]
         self._places = [place for _, place in entries]
-        if [str(option.prompt) for option in listing.options] == lines:
-            return
-        at = listing.highlighted or 0
-        listing.clear_options()
-        listing.add_options([Option(line) for line in lines])
-        listing.highlighted = min(at, len(lines) - 1)
+        self.query_one(Listing).say([line for line, _ in entries] or ["nothing is wrong and nothing is open"])

@@ -5,20 +5,24 @@ from textual.binding import Binding
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
+from wizard.screens.modals import PathScreen
 from wizard.screens.page import Page
-from wizard.smoke_run import smoke_lines
+from wizard.smoke_view import smoke_lines
 
+_WITHOUT = "F4 do without it: the document then says not measured"
 _KEYS = {
-    "none": "s look at what would be started   F4 do without it: the document then says not measured",
-    "planning": "F4 do without it: the document then says not measured",
-    "planned": "s Start this   F4 do without it: the document then says not measured",
-    "cannot": "s try again   F4 do without it: the document then says not measured",
-    "running": "x Stop and free the GPUs   leaving this screen does not stop it",
-    "stopping": "ending the children",
-    "stopped": "s plan it again   F4 do without it",
-    "failed": "s plan it again   n do without it: the document then does not mention it   F4 goes on",
-    "done": "F4 goes on to the review   s plan it again   n do without it",
+    "none": f"s look at what would be started   {_WITHOUT}",
+    "planning": _WITHOUT,
+    "planned": f"s Start this   {_WITHOUT}",
+    "cannot": f"s try again   {_WITHOUT}",
+    "running": "x Stop and free the GPUs   l log   leaving this screen does not stop it",
+    "stopping": "ending the children   l log",
+    "stopped": "s plan it again   l log   F4 do without it",
+    "failed": "s plan it again   l log   n do without it: the document then does not mention it   F4 goes on",
+    "done": "F4 goes on to the review   s plan it again   l log   n do without it",
 }
+#: Seconds between two drawings of a running smoke.
+_DRAW_EVERY_S = 0.5
 
 
 class SmokeScreen(Page):
@@ -32,18 +36,25 @@ class SmokeScreen(Page):
         Binding("n", "without", "without", show=False),
         Binding("a", "apply_remedy", "change the answer", show=False),
         Binding("e", "end_leftovers", "end leftovers", show=False),
+        Binding("c", "search", "search", show=False),
+        Binding("r", "resume", "resume", show=False),
+        Binding("p", "prompts", "own prompts", show=False),
+        Binding("i", "import_result", "import", show=False),
+        Binding("l", "log", "log", show=False),
     ]
     DEFAULT_CSS = """
-    SmokeScreen VerticalScroll { padding: 0 1; margin-top: 1; height: 1fr; }
+    SmokeScreen VerticalScroll { padding: 0 1; margin-top: 1; height: 1fr; scrollbar-size-vertical: 1; }
     SmokeScreen #lines { height: auto; }
-    SmokeScreen #keys { height: 1; padding: 0 1; text-style: bold; }
+    SmokeScreen #choices { height: auto; padding: 0 1; }
+    SmokeScreen #keys { height: auto; padding: 0 1; text-style: bold; }
     """
 
     def compose(self) -> ComposeResult:
-        """Frame, lines, keys of this screen, keys."""
+        """Frame, lines, choices, keys of this screen, keys."""
         yield self.frame
         with VerticalScroll():
             yield Static("", id="lines", markup=False)
+        yield Static("", id="choices", markup=False)
         yield Static("", id="keys", markup=False)
         yield self.keybar
 
@@ -51,20 +62,23 @@ class SmokeScreen(Page):
         """Look at what would be started, and keep the seconds going."""
         if self.wizard.smoke.status in ("none", "planned", "cannot"):  # the answers may have changed since
             self.wizard.plan_smoke()
-        self.set_interval(1, self.tick)
+        self.set_interval(_DRAW_EVERY_S, self.tick)
         self.show()
 
     def tick(self) -> None:
-        """A running smoke counts its seconds."""
-        if self.wizard.smoke.active:
+        """A running smoke counts its seconds and shows what was told since; not behind another screen."""
+        if self.wizard.smoke.active and self.is_current:
             self.show()
 
     def show(self) -> None:
         """Show the state of the run."""
         super().show()
         run = self.wizard.smoke
-        width, height = max(self.size.width - 2, 40), max(self.size.height - 6, 8)
-        self.query_one("#lines", Static).update("\n".join(smoke_lines(run, self.wizard.smoke_elapsed_s, width, height)))
+        lines = smoke_lines(run, self.wizard.smoke_elapsed_s, max(self.size.width - 3, 30))
+        self.query_one("#lines", Static).update("\n".join(lines))
+        choices = self.query_one("#choices", Static)
+        choices.display = not run.active
+        choices.update(f"{self.wizard.smoke_choices.words(run.kept)}   i import a result")
         self.query_one("#keys", Static).update(_KEYS[run.status])
 
     def on_resize(self) -> None:
@@ -75,6 +89,43 @@ class SmokeScreen(Page):
     def action_start(self) -> None:
         """Start what is shown, or plan it first."""
         self.wizard.start_or_plan_smoke()
+
+    def action_search(self) -> None:
+        """Search for the greatest load after the asked one, or do not."""
+        self.wizard.choose_smoke(search=not self.wizard.smoke_choices.search)
+
+    def action_resume(self) -> None:
+        """Take over what a stopped run has measured, or measure everything."""
+        run = self.wizard.smoke
+        if run.kept or (run.status == "stopped" and run.points):
+            self.wizard.choose_smoke(resume=not self.wizard.smoke_choices.resume)
+
+    def action_prompts(self) -> None:
+        """Name a file of own prompts; an empty field takes the profile again."""
+        if not self.wizard.smoke.active:
+            known = self.wizard.smoke_choices.prompts
+            title = "File of own prompts (JSONL); only their lengths and shared beginnings are used"
+            self.app.push_screen(
+                PathScreen(title, "empty: the profile of the answers", known, may_be_empty=True), self._take_prompts
+            )
+
+    def _take_prompts(self, path: str | None) -> None:
+        if path is not None:
+            self.wizard.choose_smoke(prompts=path)
+
+    def action_import_result(self) -> None:
+        """Name a result of `vllm bench serve` that somebody else measured."""
+        if not self.wizard.smoke.active:
+            title = "Result of `vllm bench serve --save-result --save-detailed` to take over"
+            self.app.push_screen(PathScreen(title, "result.json"), self._take_result)
+
+    def _take_result(self, path: str | None) -> None:
+        if path:
+            self.wizard.import_smoke(path)
+
+    def action_log(self) -> None:
+        """Show the newest lines of the server's log."""
+        self.wizard.explain(list(self.wizard.smoke.log) or ["The server has not said anything."])
 
     def action_stop(self) -> None:
         """Stop the run."""

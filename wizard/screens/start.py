@@ -7,11 +7,11 @@ from textual.binding import Binding
 from textual.containers import VerticalScroll
 from textual.screen import Screen
 from textual.widgets import OptionList, Static
-from textual.widgets.option_list import Option
 
 from wizard import __version__
 from wizard.session_store import Saved, listed
 from wizard.widgets.frame import Frame, KeyBar
+from wizard.widgets.listing import Listing
 
 if TYPE_CHECKING:
     from wizard.app import WizardApp
@@ -26,14 +26,14 @@ class StartScreen(Screen[None]):
     StartScreen #machine { height: auto; max-height: 45%; padding: 0 1; margin-top: 1; }
     StartScreen #machine Static { height: auto; }
     StartScreen #ask { padding: 0 1; margin-top: 1; text-style: bold; }
-    StartScreen OptionList { height: auto; max-height: 12; border: none; padding: 0 1; }
+    StartScreen Listing { height: 1fr; min-height: 3; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
     StartScreen #promise { dock: bottom; margin-bottom: 1; padding: 0 1; color: $text-muted; }
     StartScreen KeyBar { dock: bottom; }
     """
     BINDINGS = [
         Binding("f10,ctrl+c,ctrl+q,escape", "app.ask_quit", "Quit", show=False),
         Binding("f1", "why", "Why", show=False),
-        *(Binding(str(number), f"pick({number})", show=False) for number in range(1, 10)),
+        *(Binding(str(number), f"pick({number})", show=False) for number in range(10)),
     ]
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class StartScreen(Screen[None]):
         with VerticalScroll(id="machine", can_focus=False):
             yield Static("", id="found", markup=False)
         yield Static("WHAT WOULD YOU LIKE TO DO?", id="ask", markup=False)
-        yield OptionList(*(Option(line) for line in self.lines()), markup=False, compact=True)
+        yield Listing(*self.lines())
         yield KeyBar(f3="", f4="", f6="")
         yield Static(
             "Nothing is downloaded, started or sent before you saw it and said yes.",
@@ -70,7 +70,9 @@ class StartScreen(Screen[None]):
 
     def show(self) -> None:
         """Show what is known of the machine now."""
-        self.query_one("#found", Static).update(cast("WizardApp", self.app).machine_words)
+        app = cast("WizardApp", self.app)
+        self.frame.say("", "", sim=bool(app.where))
+        self.query_one("#found", Static).update(app.machine_words)
 
     def commit(self) -> None:
         """There is nothing to hand over."""
@@ -81,14 +83,17 @@ class StartScreen(Screen[None]):
         lines += [
             "New selection, short   9 questions, about 4 minutes, the rest stays open",
             "New selection, full    every question in 11 steps, most may stay open",
-            "Open an answers file   `selwiz answers --example -o x.toml` makes one",
+            "Open                   answers, an earlier selection, a colleague's reply",
+            "Another machine        plan for one that is not here, marked SIM",
+            "Check a delivery       an approved selection against what runs",
+            "Explain a vLLM log     why did it not start, in plain words",
             "This machine           everything that was read, and what is wrong",
         ]
-        return [f"{number}  {line}" for number, line in enumerate(lines, 1)]
+        return [f"{number % 10}  {line}" for number, line in enumerate(lines, 1)]
 
     def action_pick(self, number: int) -> None:
-        """Choose by digit."""
-        self._take(number - 1)
+        """Choose by digit; 0 is the tenth."""
+        self._take((number - 1) % 10)
 
     def action_why(self) -> None:
         """Say what the program is for."""
@@ -111,7 +116,8 @@ class StartScreen(Screen[None]):
 
     def _take(self, index: int) -> None:
         app = cast("WizardApp", self.app)
-        ways = (app.new_short, app.new_full, app.open_file, app.show_machine)
+        begin = (app.new_short, app.new_full, app.open_file)
+        ways = (*begin, app.ask_machine, app.ask_delivery, app.ask_log, app.show_machine)
         if index < len(self.saved):
             app.resume(self.saved[index])
         elif index - len(self.saved) < len(ways):

@@ -80,8 +80,7 @@ class StepScreen(Page):
     StepScreen #body { height: 1fr; margin-top: 1; }
     StepScreen .list-title { height: 1; margin-top: 1; text-style: bold; }
     StepScreen .keys { height: 1; color: $text-muted; }
-    StepScreen RowsList { height: auto; max-height: 14; border: none; padding: 0; text-wrap: nowrap;
-        text-overflow: ellipsis; }
+    StepScreen RowsList { height: auto; max-height: 14; text-wrap: nowrap; text-overflow: ellipsis; }
     StepScreen #hint { height: 3; padding: 0 1; color: $text-muted; }
     StepScreen #findings { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
     StepScreen #beside { width: 38; display: none; }
@@ -174,17 +173,17 @@ class StepScreen(Page):
         for rows in self.query(RowsList):
             if rows.rows_key == STRATEGIES:
                 decided = session.tree.get("engine", {}).get("strategies", {})
-                rows.show(self.wizard.strategy_list.lines(decided, self.wizard.checked))
+                rows.say(self.wizard.strategy_list.lines(decided, self.wizard.checked))
             elif rows.rows_key == OPTIONS:
                 from wizard.option_list import option_lines  # brings what only this list needs
 
-                rows.show(option_lines(session.rows(OPTIONS), self.wizard.checked))
+                rows.say(option_lines(session.rows(OPTIONS), self.wizard.checked))
             elif rows.rows_key in ITEMS:
-                rows.show(item_lines(rows.rows_key, session.rows(rows.rows_key), self.wizard.checked))
+                rows.say(item_lines(rows.rows_key, session.rows(rows.rows_key), self.wizard.checked))
                 totals = subtotal_lines(rows.rows_key, self.wizard.checked)
                 self.query_one("#subtotals", Static).update("   ".join(totals))
             else:
-                rows.show(row_lines(rows.rows_key, session.rows(rows.rows_key)))
+                rows.say(row_lines(rows.rows_key, session.rows(rows.rows_key)))
         here = [] if self.wizard.checked is None else list(self.wizard.checked.findings)
         at = step_of_screen(self)
         places = [step_of(finding.where, short=session.short) for finding in here]

@@ -2,7 +2,7 @@
 
 from probes.machine import Machine
 from probes.models import ModelConfiguration, WeightFiles, configuration_of
-from probes.smoke.plan import PredictedMemory
+from probes.smoke.plan import Nodes, PredictedMemory
 from probes.smoke.result import Mode
 from probes.smoke.tiny_model import CONFIG
 from wizard.answers import Answers
@@ -23,6 +23,7 @@ def predicted_memory(
     configuration: ModelConfiguration | None,
     weights: WeightFiles | None = None,
     devices: tuple[str, ...] = (),
+    nodes: Nodes | None = None,
 ) -> tuple[PredictedMemory, ...]:
     """Predict the memory of one GPU for the run's own model, layout and hardware; empty where nothing is known.
 
@@ -31,7 +32,9 @@ def predicted_memory(
     if mode == "endpoint":
         return ()
     if mode == "tiny":
-        tiny = compute(configuration_of("tiny", "tiny", CONFIG), SizeRequest())
+        tiny = compute(
+            configuration_of("tiny", "tiny", CONFIG), SizeRequest(tensor_parallel=nodes.count if nodes else 1)
+        )
         return _weights(tiny)
     here = answers.model_copy(
         update={

@@ -13,6 +13,8 @@ COLOURS = {
     "REVIEW": "bold white on purple",
 }
 KEYS = (("F1", "Why", "why"), ("F3", "Back", "back"), ("F4", "Next", "next"), ("F6", "Review", "review"))
+#: Stands on every screen while the readings are those of another machine than this one.
+SIM = " SIM "
 QUIT = ("F10", "Quit", "app.ask_quit")
 
 
@@ -21,16 +23,21 @@ def fitted(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: max(0, width - 1)]}…" if width > 0 else ""
 
 
-def frame_line(width: int, decision: str, where: str, title: str, saved: str) -> Content:
-    """The first line of a screen. Where it is narrow, the title gives way first, then `saved`; never the place."""
-    word = f" {decision} "
-    left = len(word) + 1 + len(where)
+def frame_line(width: int, decision: str, where: str, title: str, saved: str, *, sim: bool = False) -> Content:
+    """The first line of a screen. Where it is narrow, the title gives way first, then `saved`; never the place.
+
+    `sim` puts the word SIM behind the decision: the readings are not of this machine.
+    """
+    word, badge = f" {decision} ", SIM if sim else ""
+    left = len(word) + len(badge) + 1 + len(where)
     saved = saved if left + len(saved) + 3 <= width else ""
     room = width - left - len(saved) - 4
     shown = fitted(title, room) if room >= 6 else ""
     gap = max(1, width - left - len(shown) - len(saved) - (2 if shown and saved else 0) - 1)
     end = f"{shown}  {saved}" if shown and saved else f"{shown}{saved}"
-    return Content.assemble((word, COLOURS.get(decision, "bold reverse")), f" {where}{' ' * gap}{end}")
+    return Content.assemble(
+        (word, COLOURS.get(decision, "bold reverse")), (badge, "bold black on yellow"), f" {where}{' ' * gap}{end}"
+    )
 
 
 class Frame(Widget):
@@ -41,15 +48,17 @@ class Frame(Widget):
     def __init__(self, decision: str, where: str) -> None:
         super().__init__()
         self.decision, self.where, self.title, self.saved = decision, where, "", ""
+        self.sim = False
 
-    def say(self, title: str, saved: str, where: str | None = None) -> None:
-        """Show another title or another moment of saving."""
+    def say(self, title: str, saved: str, where: str | None = None, *, sim: bool = False) -> None:
+        """Show another title or another moment of saving; `sim`: the readings are not of this machine."""
+        self.sim = sim
         self.title, self.saved, self.where = title, saved, self.where if where is None else where
         self.refresh()
 
     def render(self) -> Content:
         """Draw the line for the width that there is."""
-        return frame_line(self.size.width, self.decision, self.where, self.title, self.saved)
+        return frame_line(self.size.width, self.decision, self.where, self.title, self.saved, sim=self.sim)
 
 
 class KeyBar(Widget):

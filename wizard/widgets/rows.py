@@ -3,16 +3,16 @@
 from textual.binding import Binding
 from textual.message import Message
 from textual.widgets import OptionList
-from textual.widgets.option_list import Option
 
 from wizard.answers_file import Tree
 from wizard.budget_list import HINT, item_lines
 from wizard.printable import printable
 from wizard.steps import ITEMS, STRATEGIES, summary
 from wizard.widgets.frame import fitted
+from wizard.widgets.listing import Listing
 
 
-class RowsList(OptionList):
+class RowsList(Listing):
     """The rows of one list. Single letters act only while the list has the focus."""
 
     BINDINGS = [
@@ -35,7 +35,7 @@ class RowsList(OptionList):
             self.rows_key, self.what, self.index = rows_key, what, index
 
     def __init__(self, rows_key: str) -> None:
-        super().__init__(markup=False, compact=True)
+        super().__init__()
         self.rows_key = rows_key
 
     def action_act(self, what: str) -> None:
@@ -46,15 +46,6 @@ class RowsList(OptionList):
         """Enter edits a row, or adds one to an empty list."""
         event.stop()
         self.post_message(self.Act(self.rows_key, "enter", event.option_index))
-
-    def show(self, lines: list[str]) -> None:
-        """Show these rows and keep the highlighted one."""
-        at = self.highlighted or 0
-        if [str(option.prompt) for option in self.options] == lines:
-            return
-        self.clear_options()
-        self.add_options([Option(line) for line in lines])
-        self.highlighted = min(at, len(lines) - 1) if lines else None
 
 
 def row_lines(rows_key: str, rows: list[Tree]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Mutations of the rules on the two lines: B2 to B20."""
+"""Mutations of the rules on the two lines: B2 to B24."""
 
 import datetime
 from decimal import Decimal
@@ -128,6 +128,13 @@ TABLE: list[Row] = [
     ("a bundle in itself", {f"{R}[1].included_in": "R4"}, ("B6", "block", f"{R}[1].included_in")),
     ("a price without a date", {f"{E}[1].observed_on": ...}, ("B7", "block", f"{E}[1].observed_on")),
     ("a price without a unit", {f"{E}[1].unit": ...}, ("B7", "block", f"{E}[1].unit")),
+    ("a price without a quantity", {f"{E}[1].quantity": ...}, ("B7", "block", f"{E}[1].quantity")),
+    ("a price without a frequency", {f"{E}[1].frequency": ...}, ("B7", "block", f"{E}[1].frequency")),
+    (
+        "a price of tomorrow",
+        {f"{R}[0].observed_on": datetime.date(2026, 12, 1)},
+        ("B7", "warn", f"{R}[0].observed_on"),
+    ),
     ("a price without a basis", {f"{R}[0].basis": ...}, ("B7", "block", f"{R}[0].basis")),
     ("prices without a currency", {f"{_LINE_E}.currency": ...}, ("B7", "block", f"{_LINE_E}.currency")),
     (
@@ -177,6 +184,13 @@ TABLE: list[Row] = [
         ("B12", "block", f"{R}[3].unit"),
     ),
     ("energy of rented GPUs", {f"{R}[3]": priced("R10", unit="kWh")}, ("B12", "block", f"{R}[3].id")),
+    ("half of the serving GPUs paid", {f"{R}[0].quantity": 8760}, ("B24", "warn", f"{R}[0].quantity")),
+    ("a tenth of the spare paid", {f"{R}[2].quantity": 1752}, ("B24", "warn", f"{R}[2].quantity")),
+    (
+        "a spare in a price that holds the serving GPUs only",
+        {f"{R}[2]": {"id": "R2", "item": "Spare", "basis": "bundled", "included_in": "R1", "frequency": "yearly"}},
+        ("B24", "warn", f"{R}[0].quantity"),
+    ),
     ("the spare paid twice", {f"{R}[0].quantity": 35040}, ("B12", "block", f"{R}[0].quantity")),
     (
         "a spare that is not proposed is paid",

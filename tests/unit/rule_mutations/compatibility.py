@@ -1,26 +1,26 @@
-"""Mutations of the rules on layout, lengths and switches: C3 to C8 and C11, X4 and X5."""
+"""Mutations of the rules on layout, lengths and switches: C3 to C8, C11, C33 to C35, X4 and X5."""
 
-from tests.unit.rule_mutations.row import A, E, M, Row
+from tests.unit.rule_mutations.row import A, M, Row, replica_of
 from tests.unit.selections import FACTS, GPU, machine
+
+_LOAD = "runtime.workload"
 
 TABLE: list[Row] = [
     (
         "3 ranks for 64 heads",
-        {"runtime.layout.tensor_parallel": 3, "runtime.hardware.gpus_per_replica": 3, f"{E}[0].quantity": 6,
-         "machine": machine(GPU, GPU, GPU), "smoke": None},
+        {"runtime.layout.tensor_parallel": 3, "machine": machine(GPU, GPU, GPU), "smoke": None} | replica_of(3),
         ("C3", "block", "runtime.layout.tensor_parallel"),
     ),
     (
         "16 ranks for 8 key-value heads",
-        {"runtime.layout.tensor_parallel": 16, "runtime.hardware.gpus_per_replica": 16,
-         f"{E}[0].quantity": 32, "machine": None, "smoke": None},
+        {"runtime.layout.tensor_parallel": 16, "machine": None, "smoke": None} | replica_of(16),
         ("C3", "warn", "runtime.layout.tensor_parallel"),
     ),
     (
         "3 ranks in LMDeploy",
         {"runtime.product": "LMDeploy", "runtime.version": "0.18.0", "engine.chosen": "LMDeploy",
          "engine.options[0].name": "LMDeploy", "engine.strategies": {}, "runtime.layout.tensor_parallel": 3,
-         "runtime.hardware.gpus_per_replica": 3, f"{E}[0].quantity": 6, "machine": None, "smoke": None},
+         "machine": None, "smoke": None} | replica_of(3),
         ("C3", "block", "runtime.layout.tensor_parallel"),
     ),
     (
@@ -118,4 +118,42 @@ TABLE: list[Row] = [
         {"defaults": ("runtime.settings.gpu_memory_utilization",)},
         ("X5", "warn", "runtime.settings.gpu_memory_utilization"),
     ),
+    (
+        "a strategy that nobody decided on",
+        {"defaults": (f"{A}.cuda_graphs.decision", f"{A}.kv_quantization.decision")},
+        ("X5", "warn", f"{A}.cuda_graphs.decision"),
+    ),
+    (
+        "more of the prompt shared than there is",
+        {f"{_LOAD}.shared_prefix_tokens": 7169, "smoke": None},
+        ("C33", "block", f"{_LOAD}.shared_prefix_tokens"),
+    ),
+    (
+        "fewer calls in flight than the users make",
+        {f"{_LOAD}.users_peak_hour": 600, f"{_LOAD}.tasks_per_user_hour": 4, f"{_LOAD}.calls_per_task": 5,
+         f"{_LOAD}.call_seconds": 8},
+        ("C33", "warn", f"{_LOAD}.concurrency"),
+    ),
+    (
+        "a longest request below the context that is needed",
+        {"runtime.settings.max_model_len": 8192, "smoke": None},
+        ("C33", "warn", "runtime.settings.max_model_len"),
+    ),
+    (
+        "a first token that may take longer than its call",
+        {"runtime.ceilings.ttft_ms": 15001, "smoke": None},
+        ("C34", "warn", "runtime.ceilings.ttft_ms"),
+    ),
+    (
+        "tokens that may take longer than their call",
+        {"runtime.ceilings.tpot_ms": 68, "smoke": None},
+        ("C34", "warn", "runtime.ceilings.tpot_ms"),
+    ),
+    (
+        "calls that may take longer than their task",
+        {f"{_LOAD}.task_seconds": 60, f"{_LOAD}.calls_per_task": 5},
+        ("C34", "warn", "runtime.ceilings.e2e_ms"),
+    ),
+    ("whatever is newest", {"runtime.version": "latest", "smoke": None}, ("C35", "warn", "runtime.version")),
+    ("a range of versions", {"runtime.version": ">=0.33.0", "smoke": None}, ("C35", "warn", "runtime.version")),
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Mutations of the rules on who decides and what was compared: G1 to G9."""
+"""Mutations of the rules on who decides and what was compared: G1 to G10."""
 
 import datetime
 
@@ -43,6 +43,12 @@ TABLE: list[Row] = [
     ("an option without a name", {"engine.options[1].name": ..., "engine.options[2].kind": "managed_api",
                                   "engine.options[3]": {"name": "x", "kind": "do_nothing", "rejected_because": "x"}},
      ("G3", "block", "engine.options[1].name")),
+    ("one engine as two options", {"engine.options[3]": {"name": "sglang", "rejected_because": "x"}},
+     ("G3", "block", "engine.options[3].name")),
+    ("one model as two", {"engine.models[1].name": "example/dense-32b-fp8"},
+     ("G8", "warn", "engine.models[1].name")),
+    ("nobody approves", {"governance.approvals": []}, ("G10", "warn", "governance.approvals")),
+    ("nobody approves line R", {"governance.approvals[1].covers": "runtime"}, ("G10", "warn", "governance.approvals")),
     ("the chosen one fails a gate", {f"{_OPTION}.gates": {"licence": "fail"}}, ("G3", "block", f"{_OPTION}.gates")),
     ("no gate result of the chosen", {f"{_OPTION}.gates": {}}, ("G4", "warn", f"{_OPTION}.gates")),
     ("no score of the chosen", {f"{_OPTION}.scores": {"strategies": 4, "operation": 5}},

@@ -9,3 +9,13 @@ A = "engine.strategies"
 M = "engine.models[0]"
 E = "budget.engine.items"
 R = "budget.runtime.items"
+
+
+def replica_of(gpus: int) -> dict[str, Any]:
+    """The good selection with other replicas: one that serves and one spare, their GPUs paid for in both lines."""
+    return {
+        "runtime.hardware.gpus_per_replica": gpus,
+        f"{E}[0].quantity": 2 * gpus,
+        f"{R}[0].quantity": 8760 * gpus,
+        f"{R}[2].quantity": 8760 * gpus,
+    }

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.unit.rule_mutations.row import A, E, R, Row
+from tests.unit.rule_mutations.row import A, E, R, Row, replica_of
 from tests.unit.selections import FACTS
 
 _ADOPT = {"decision": "adopt", "reason": "x"}
@@ -100,8 +100,8 @@ TABLE: list[Row] = [
     (
         "repeatable answers on an old GPU, to be bought",
         {f"{A}.deterministic": _ADOPT, "smoke": None, "machine": None, "runtime.hardware.gpu": "Tesla T4",
-         "runtime.layout.tensor_parallel": 1, f"{A}.tensor_parallel": ..., "runtime.hardware.gpus_per_replica": 1,
-         "facts": FACTS.model_copy(update={"quantization": "awq"}), f"{E}[0].quantity": 2, f"{R}[0].quantity": 8760},
+         "runtime.layout.tensor_parallel": 1, f"{A}.tensor_parallel": ...,
+         "facts": FACTS.model_copy(update={"quantization": "awq"})} | replica_of(1),
         ("C27", "note", "runtime.hardware.gpu"),
     ),
     (

@@ -10,7 +10,7 @@ from wizard.document.context.over_load import over_load
 from wizard.document.context.strategies import titled
 from wizard.document.markdown import Table
 from wizard.launch import switch_of
-from wizard.proof import hardware_verified, is_own_state, limit_of, qualifier, ran_other_model
+from wizard.proof import Limit, hardware_verified, is_own_state, limit_of, qualifier, ran_other_model
 from wizard.selection import Selection
 
 _STATES = {
@@ -72,7 +72,7 @@ def measurement(selection: Selection) -> Context:
         "results": results(selection, smoke, asked),
         "statements": _statements(asked, claimed=qualifier(selection) != "pipeline only"),
         "per_ceiling": claims.PER_CEILING if any(len(run.point.ceilings) > 1 for run in asked) else None,
-        "search": _search(smoke, found),
+        "search": _search(smoke, found, limit_of(selection)),
         **over_load(selection, found),
         "memory": memory(smoke),
         "memory_predicted": any(row.predicted_bytes is not None for row in smoke.memory),
@@ -177,7 +177,7 @@ def _p99(point: Point) -> str:
     return f"p99 of {formats.number(point.completed)} requests: {formats.listed(stated)}."
 
 
-def _search(smoke: SmokeResult, found: tuple[Run, ...]) -> list[str]:
+def _search(smoke: SmokeResult, found: tuple[Run, ...], limited: Limit | None) -> list[str]:
     """What the search looked at, how often, and where it ended."""
     said = []
     for run in found:
@@ -190,8 +190,8 @@ def _search(smoke: SmokeResult, found: tuple[Run, ...]) -> list[str]:
     if smoke.capacity is not None:
         at_least = "" if smoke.capacity.kind == "edge" else "at least "
         said.append(
-            f"Capacity of one replica: {at_least}{formats.number(smoke.capacity.concurrency)} concurrent calls, kind "
-            f"{smoke.capacity.kind.replace('_', ' ')}, confidence {formats.share(smoke.capacity.confidence, 0)} "
+            f"{claims.capacity_of(limited)}: {at_least}{formats.number(smoke.capacity.concurrency)} concurrent calls, "
+            f"kind {smoke.capacity.kind.replace('_', ' ')}, confidence {formats.share(smoke.capacity.confidence, 0)} "
             "(the share of simulated searches that name no load above the true one); "
             f"stopped because {smoke.capacity.stop_reason}."
         )
@@ -219,13 +219,13 @@ def _strategies(selection: Selection, smoke: SmokeResult) -> Table | None:
     if not smoke.strategies:
         return None
     rows = tuple(
-        (titled(selection, seen.id), seen.decision, *_seen(selection, smoke, seen), "measured RUN-1")
+        (titled(selection, seen.id), seen.decision, *seen_in_run(selection, smoke, seen), "measured RUN-1")
         for seen in smoke.strategies
     )
     return Table(("Strategy", "Decision", "Seen in the run", "Because", "Source"), rows)
 
 
-def _seen(selection: Selection, smoke: SmokeResult, seen: StrategySeen) -> tuple[str, str]:
+def seen_in_run(selection: Selection, smoke: SmokeResult, seen: StrategySeen) -> tuple[str, str]:
     """What the run showed of a strategy and why; a stand-in does not test what it leaves out on purpose."""
     if smoke.mode == "tiny" and seen.decision == "adopt" and seen.seen == "not_in_force":
         switch = switch_of(seen.id, selection.launch.runtime)

@@ -52,6 +52,7 @@ def conditions(selection: Selection, smoke: SmokeResult, found: tuple[Run, ...])
             f"{smoke.runtime.product} {formats.value(smoke.runtime.version)}",
             all_runs if smoke.runtime.version else "missing",
         ),
+        *_nodes(smoke, all_runs),
         _environment(smoke, all_runs),
         ("Load tool and path", f"{smoke.load.tool}, {_path(smoke)}", all_runs),
         *_endpoint_hardware(selection, smoke),
@@ -71,6 +72,18 @@ def conditions(selection: Selection, smoke: SmokeResult, found: tuple[Run, ...])
     if smoke.clean_stop is not None:
         rows.append(("Left nothing behind", formats.value(smoke.clean_stop), all_runs))
     return Table(("Condition", "Value", "Source"), tuple(rows))
+
+
+def _nodes(smoke: SmokeResult, source: str) -> list[tuple[str, str, str]]:
+    """Over which processes a replica of several nodes was measured; a server on one machine has no row."""
+    nodes = smoke.runtime.nodes
+    if not nodes:
+        return []
+    others = formats.listed(f"rank {node.rank}" for node in nodes if node.role == "headless")
+    said = f"{formats.number(len(nodes))} processes: head (rank 0), headless ({others})"
+    here = all(node.where == "this_machine" for node in nodes)
+    where = "; all on one machine, so nothing went over the network between nodes" if here else ""
+    return [("Nodes of the replica", said + where, source)]
 
 
 def _environment(smoke: SmokeResult, source: str) -> tuple[str, str, str]:
