@@ -2,7 +2,7 @@
 PYTHON := $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: env env-dev proposal test test-quick test-vllm lint soak clean
+.PHONY: env env-dev proposal test test-quick test-vllm lint soak soak-quick soak-vllm clean
 
 env:
 	@$(PYTHON) .ci/environment.py .venv
@@ -31,9 +31,14 @@ test-vllm: env-dev
 test: env-dev
 	@$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=target test-vllm lint test-quick
 
-# Exit code 5 is pytest's word for "no test was chosen".
+soak-quick: env-dev
+	$(BIN)/python -m pytest -m "soak and not vllm"
+
+soak-vllm: env-dev
+	$(BIN)/python -m pytest -m "soak and vllm"
+
 soak: env-dev
-	$(BIN)/python -m pytest -m soak || [ $$? -eq 5 ]
+	@$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=target soak-vllm soak-quick
 
 clean:
 	rm -rf .venv build dist proposal.md proposal.brief.md proposal.answers.toml proposal.selection.json proposal.evidence

@@ -5,6 +5,11 @@ import inspect
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A test judges what comes out, never how long it took on a machine that others use.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 pytest_plugins = ["tests.nvml.plugin"]  # the fixtures `fake_nvml` and `probe`
 

@@ -79,7 +79,7 @@ def rests_on(name: str, reading: Reading[Any]) -> set[str]:
     return {reading.source.removeprefix("nvml:"), *ALSO.get(name, ())}
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(failing=st.dictionaries(st.sampled_from(sorted(CALLS)), st.sampled_from(CODES), min_size=1))
 def test_every_other_reading_is_as_it_was(fake_nvml: FakeNvml, failing: dict[str, int]) -> None:
     healthy = read(fake_nvml).gpus[1]

@@ -314,7 +314,7 @@ def _hostile(text: str) -> Selection:
     return selection
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(HOSTILE)
 @example("\0")  # leaves an empty word
 def test_any_text_stays_one_word_of_the_shell(stand_in: Path, text: str) -> None:
@@ -326,7 +326,7 @@ def test_any_text_stays_one_word_of_the_shell(stand_in: Path, text: str) -> None
     assert words == ["serve", *(word.replace("\0", "") for word in _words(selection))]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(HOSTILE)
 def test_any_text_stays_one_text_in_yaml(text: str) -> None:
     try:

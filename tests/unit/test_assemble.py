@@ -23,7 +23,7 @@ def said(fake_nvml: FakeNvml) -> bytes:
     return subprocess.run(command, env=os.environ | fake_nvml.env("h100x2"), capture_output=True, check=True).stdout
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(part=st.floats(0, 1), end=st.sampled_from(["timeout", "crashed"]))
 def test_a_child_may_be_stopped_at_any_byte(said: bytes, part: float, end: str) -> None:
     events = _events(said[: int(part * (len(said) - 20))])

@@ -201,7 +201,7 @@ def _line(letter: str) -> st.SearchStrategy[dict[str, Any]]:
 _LABEL = re.compile(r"\b(grand|combined|overall|project)\s+total\b|\bTCO\b|\bE and R\b|\bE \+ R\b", re.IGNORECASE)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(_line("E"), _line("R"))
 def test_no_budget_breaks_an_invariant_or_shows_a_row_of_both_lines(
     engine: dict[str, Any], runtime: dict[str, Any]

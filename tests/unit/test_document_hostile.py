@@ -82,7 +82,7 @@ def test_the_same_hostile_text_in_every_answer_keeps_both_pages(text: str, alike
     assert {"markdown-it": shape(pages), "cmark": cmark_shape(pages)} == alike
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(alphabet=st.characters(codec="utf-8"), min_size=1, max_size=60).filter(lambda t: t.strip()))
 def test_any_text_in_every_answer_keeps_both_pages(alike: dict[str, object], text: str) -> None:
     assert shape(_both(lambda: text)) == alike["markdown-it"]

@@ -20,21 +20,21 @@ from wizard.document.markdown import NOT_GIVEN, Table, cell, code, environment, 
 from wizard.document.render import render
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text(max_size=80))
 def test_a_cell_reads_back_as_the_text(text: str) -> None:
     line = plain(text)
     assert html.unescape(cell(text)) == (line or NOT_GIVEN)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text(max_size=80))
 def test_a_sentence_reads_back_as_the_text(text: str) -> None:
     line = plain(text, 20_000)
     assert html.unescape(prose(text)) == (line or NOT_GIVEN)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.text(max_size=40), min_size=2, max_size=7))
 def test_a_row_of_any_texts_has_as_many_cells_as_the_table(texts: list[str]) -> None:
     table = Table(tuple(f"c{n}" for n in range(len(texts))), (tuple(texts),))

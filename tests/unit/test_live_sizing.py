@@ -106,7 +106,7 @@ def test_a_ceiling_below_its_floor_is_on_the_line() -> None:
     assert "TPOT BELOW ITS FLOOR" in sizing_line(live_sizing(answers, None), answers)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     calls=st.integers(1, 10**6),
     context=st.integers(1, 40960),

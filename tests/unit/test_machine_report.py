@@ -157,7 +157,7 @@ def test_a_slice_is_shown_under_its_gpu() -> None:
     assert line(machine_table(machine(sliced)), "    MIG") == "    MIG 1: 3g.20gb, 20.0 GiB, MIG-5"
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(name=st.text(min_size=1), message=st.text(min_size=1))
 def test_no_line_is_wider_than_80_columns_or_steers_the_terminal(name: str, message: str) -> None:
     problem = Problem(code="no_driver", message=message, advice=name)

@@ -189,7 +189,7 @@ JSON_VALUES = st.recursive(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.dictionaries(st.sampled_from([*LLAMA, "text_config", "quantization_config", "num_experts"]), JSON_VALUES))
 def test_any_configuration_gives_facts_or_a_plain_error(tmp_path: Path, change: dict[str, Any]) -> None:
     try:

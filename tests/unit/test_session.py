@@ -227,7 +227,7 @@ def test_a_key_moves_up_only_behind_the_removed_row() -> None:
 PLAIN = [question.key for question in questions() if not question.repeated]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.sampled_from(PLAIN), st.text(max_size=60) | st.sampled_from(["1", "0.5", "yes", "EUR", "2027-01-31", "agent"])
 )

@@ -68,7 +68,7 @@ planners = st.sampled_from(["cuda", "cpu"])
 
 
 @given(names, contexts, contexts, planners)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_more_context_never_needs_less(name: str, one: int, other: int, planner: Any) -> None:
     shape = shape_of(name)
     short, long = (
@@ -78,7 +78,7 @@ def test_more_context_never_needs_less(name: str, one: int, other: int, planner:
 
 
 @given(names, contexts, planners)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_an_fp8_cache_never_exceeds_bf16(name: str, context: int, planner: Any) -> None:
     shape = shape_of(name)
     inputs = PlannerInputs(context, planner, kv_cache_dtype="bfloat16")
@@ -89,7 +89,7 @@ def test_an_fp8_cache_never_exceeds_bf16(name: str, context: int, planner: Any) 
 
 
 @given(names)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_tensor_parallelism_never_raises_weights_of_a_gpu(name: str) -> None:
     sizes = working_tensor_parallel(shape_of(name), 8)
     held = [asked(name, SizeRequest(context=4096, tensor_parallel=size)).weight_bytes_per_gpu for size in sizes]
@@ -98,7 +98,7 @@ def test_tensor_parallelism_never_raises_weights_of_a_gpu(name: str) -> None:
 
 
 @given(names, contexts)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_tensor_parallelism_never_raises_cache_of_a_gpu(name: str, context: int) -> None:
     shape = shape_of(name)
     if shape.has_state:
@@ -111,7 +111,7 @@ def test_tensor_parallelism_never_raises_cache_of_a_gpu(name: str, context: int)
 
 
 @given(plain_models(), st.sampled_from([1, 2, 4, 8]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_stages_hold_at_least_the_whole_model_together(config: dict[str, Any], stages: int) -> None:
     stages = min(stages, config["num_hidden_layers"])
     model = configuration_of("any", "any", config)
@@ -123,7 +123,7 @@ def test_stages_hold_at_least_the_whole_model_together(config: dict[str, Any], s
 
 
 @given(names, st.integers(0, 10**12))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_concurrency_never_falls_with_more_room(name: str, room: int) -> None:
     found = plan(shape_of(name), PlannerInputs(4096))
     less, more = concurrency(found, [room]), concurrency(found, [room + 10**9])
@@ -131,7 +131,7 @@ def test_concurrency_never_falls_with_more_room(name: str, room: int) -> None:
 
 
 @given(names, contexts, st.integers(1, 64))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_terms_add_up_to_what_is_required(name: str, context: int, calls: int) -> None:
     sizing = asked(name, SizeRequest(context=context, concurrency=calls, gpu=GPU))
     if sizing.required_bytes_per_gpu is not None:
@@ -139,7 +139,7 @@ def test_terms_add_up_to_what_is_required(name: str, context: int, calls: int) -
 
 
 @given(names, st.integers(1, 4000), st.integers(0, 4000), st.integers(1, 8), st.integers(0, 8))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_what_an_engine_may_save_only_lowers_the_floors(
     name: str, prompt: int, shared: int, turns: int, speculative: int
 ) -> None:
