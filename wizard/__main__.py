@@ -14,7 +14,9 @@ def main() -> int:
     # What the imports make lives to the end, and looking through it every 700 objects costs a start 6 % of its time.
     gc.set_threshold(50_000, 20, 20)
     from wizard.cli import run
+    from wizard.console import settle_streams
 
+    settle_streams()
     return run(sys.argv[1:])
 
 

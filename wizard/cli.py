@@ -14,7 +14,7 @@ from types import FrameType
 from typing import NoReturn
 
 from wizard import __version__
-from wizard.console import say
+from wizard.console import say, silence
 from wizard.errors import SelwizError
 from wizard.exit_codes import ExitCode
 
@@ -55,7 +55,7 @@ def _explain(error: Exception) -> int:
         return 128 + (error.signal_number or signal.SIGINT)
     if isinstance(error, BrokenPipeError):
         # The reader of our output has gone; what it read is complete up to there.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        silence(sys.stdout)
         return ExitCode.DONE
     if isinstance(error, SelwizError | ProbeError):
         say(f"selwiz: {error.message}")

@@ -1,10 +1,15 @@
 """Where words go: data and the document to standard output, talk to standard error."""
 
+import io
 import json
+import os
 import sys
-from typing import Any
+from pathlib import Path
+from typing import Any, TextIO
 
 from wizard.printable import printable
+
+NOWHERE = Path(os.devnull)
 
 
 def _steady(text: str) -> str:
@@ -29,16 +34,44 @@ def put_json(data: Any) -> None:
     put(json.dumps(data, ensure_ascii=False, indent=2))
 
 
+def settle_streams() -> None:
+    """Give a process that was started without standard streams silent ones, and write data in UTF-8 in every locale.
+
+    The bytes of a document are then the same on standard output as in a file.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # The lowest number that is free is that of the stream that is missing: no file of ours takes its place.
+            setattr(sys, name, NOWHERE.open(mode, encoding="utf-8"))
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
+
+
 def say(text: str) -> None:
-    """Say something to the person at the terminal, on standard error."""
-    sys.stderr.write(_steady(text))
-    sys.stderr.flush()
+    """Say something to the person at the terminal, on standard error.
+
+    Where nobody can hear it, a full disk or a closed pipe, the work goes on all the same.
+    """
+    _tell(_steady(text))
+
+
+def _tell(text: str) -> None:
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except OSError:
+        silence(sys.stderr)
+
+
+def silence(stream: TextIO) -> None:
+    """Let a stream that cannot be written lead nowhere, so that what is left in it does no harm at the end."""
+    with NOWHERE.open("wb") as nowhere:
+        os.dup2(nowhere.fileno(), stream.fileno())
 
 
 def confirm(question: str) -> bool:
     """Ask a yes-or-no question; without a terminal the answer is no."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    sys.stderr.write(f"{question} [y/N] ")
-    sys.stderr.flush()
+    _tell(f"{question} [y/N] ")
     return sys.stdin.readline().strip().casefold() in ("y", "yes")

@@ -1,7 +1,5 @@
 """The smoke as the command line runs it: shown, confirmed, run with plain lines, and stopped cleanly by a signal."""
 
-import sys
-
 from probes.errors import ProbeError
 from probes.smoke.evidence import CannotWriteEvidence
 from probes.smoke.observer import PlainLines
@@ -33,7 +31,7 @@ def confirmed_smoke(request: SmokeRequest, *, yes: bool) -> SmokeResult:
     if not yes and not confirm("Start this?"):
         raise UsageError("The smoke was not confirmed; nothing was started.", "Add --yes to start what is shown.")
     with stop_on_signals() as stopper:
-        lines = PlainLines(sys.stderr, pipeline_only=request.mode == "tiny")
+        lines = PlainLines(say, pipeline_only=request.mode == "tiny")
         return run_smoke(request, lines, plan=plan, stopper=stopper)
 
 

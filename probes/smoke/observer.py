@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Protocol, TextIO
+from collections.abc import Callable
+from typing import Protocol
 
 from probes.smoke.plan import SmokePlan
 from probes.smoke.result import Point, StrategySeen
@@ -67,19 +67,15 @@ class Silent:
 
 
 class PlainLines(Silent):
-    """Writes one line per event to a stream; progress at every quarter only, so a log stays short.
+    """Tells one line per event; progress at every quarter only, so a log stays short.
 
     `pipeline_only` is for a run of the stand-in: its numbers are no verdict on the selection.
     """
 
-    def __init__(self, stream: TextIO | None = None, *, pipeline_only: bool = False) -> None:
-        self._stream = stream if stream is not None else sys.stderr
+    def __init__(self, tell: Callable[[str], None], *, pipeline_only: bool = False) -> None:
+        self._say = tell
         self._told: tuple[str, int] = ("", 0)
         self._pipeline_only = pipeline_only
-
-    def _say(self, text: str) -> None:
-        self._stream.write(text + "\n")
-        self._stream.flush()
 
     def on_plan(self, plan: SmokePlan) -> None:
         """Write the plan's description."""

@@ -1,5 +1,6 @@
 """Runs one smoke in mode tiny as a process of its own, for tests that stop or kill it."""
 
+import functools
 import signal
 import sys
 from pathlib import Path
@@ -25,7 +26,7 @@ def main() -> int:
     )
     try:
         with stop_on_signals() as stopper:
-            run_smoke(request, PlainLines(sys.stdout), stopper=stopper)
+            run_smoke(request, PlainLines(functools.partial(print, flush=True)), stopper=stopper)
     except Stopped as stopped:
         return 128 + (stopped.signal_number or 0)
     return 0

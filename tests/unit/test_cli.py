@@ -2,6 +2,8 @@
 
 import datetime
 import json
+import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -190,6 +192,28 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout.strip()) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("ending", "locale"),
+    [
+        pytest.param("2>&-", {}, id="nobody hears"),
+        pytest.param("2>/dev/full", {}, id="no room for talk"),
+        pytest.param("", {"PYTHONUTF8": "0", "PYTHONIOENCODING": "iso-8859-1", "LC_ALL": "C"}, id="another encoding"),
+    ],
+)
+def test_the_document_comes_out_whole(example: Path, ending: str, locale: dict[str, str]) -> None:
+    argv = ["propose", "--answers", str(example), "--machine", "plan:H100 SXM5 80GBx4", "--dry-run"]
+    command = shlex.join([sys.executable, "-m", "wizard", *argv])
+
+    def document(ending: str, environment: dict[str, str]) -> tuple[int, str]:
+        shell = ["sh", "-c", f"{command} {ending}"]
+        ended = subprocess.run(shell, stdout=subprocess.PIPE, env=os.environ | environment, check=False)
+        return ended.returncode, ended.stdout.decode("utf-8")
+
+    whole = document("", {})
+    assert whole[1].startswith("# Technology selection")
+    assert document(ending, locale) == whole
 
 
 def test_a_model_folder_without_config_is_2_and_names_the_model(
