@@ -1,22 +1,20 @@
-"""The command line: what each command takes, and how every ending becomes an exit code."""
+"""The command line: what each command takes, and what it ends with."""
 
 import argparse
 import datetime
-import errno
 import importlib
-import os
 import signal
 import sys
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
 from wizard import __version__
-from wizard.console import say, silence
-from wizard.errors import SelwizError
+from wizard.console import say
+from wizard.endings import code_of
 from wizard.exit_codes import ExitCode
+from wizard.paths import require_not_read
 
 _EXIT_CODES = """\
 exit codes:
@@ -32,10 +30,11 @@ def run(argv: Sequence[str]) -> int:
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup had it ignored on purpose
             signal.signal(number, _stop)
     try:
+        _spare_inputs(arguments)
         command = importlib.import_module(f"wizard.commands.{arguments.command or 'wizard'}")
         return int(command.run(arguments))
     except Exception as error:
-        return _explain(error)
+        return code_of(error)
     except KeyboardInterrupt:
         say("selwiz: stopped. Nothing was written.")
         return ExitCode.INTERRUPTED
@@ -45,34 +44,12 @@ def _stop(number: int, _: FrameType | None) -> NoReturn:
     sys.exit(128 + number)
 
 
-def _explain(error: Exception) -> int:
-    from probes.errors import ProbeError
-    from probes.smoke.evidence import CannotWriteEvidence
-    from probes.smoke.stopping import Stopped
-
-    if isinstance(error, Stopped):
-        say("selwiz: stopped; everything that was started has been ended. No document was written.")
-        return 128 + (error.signal_number or signal.SIGINT)
-    if isinstance(error, BrokenPipeError):
-        # The reader of our output has gone; what it read is complete up to there.
-        silence(sys.stdout)
-        return ExitCode.DONE
-    if isinstance(error, SelwizError | ProbeError):
-        say(f"selwiz: {error.message}")
-        if error.remedy:
-            say(f"        {error.remedy}")
-        if isinstance(error, CannotWriteEvidence):
-            return ExitCode.CANNOT_WRITE
-        return error.code if isinstance(error, SelwizError) else ExitCode.USAGE
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        say(f"selwiz: the output cannot be written: {error.strerror}.")
-        say("        Free some space, or write to another disk.")
-        return ExitCode.CANNOT_WRITE
-    say(f"selwiz: this is a fault of selwiz itself: {type(error).__name__}: {error}")
-    say("        Please report it with the output of `selwiz doctor`; SELWIZ_DEBUG=1 shows where it happened.")
-    if os.environ.get("SELWIZ_DEBUG"):
-        traceback.print_exception(error)
-    return ExitCode.FAULT
+def _spare_inputs(arguments: argparse.Namespace) -> None:
+    """Not even --force writes over a file that this very command reads."""
+    given = [getattr(arguments, name, None) for name in ("machine", "selection", "log")]
+    read = [*(getattr(arguments, "answers", None) or ()), *given]
+    if output := getattr(arguments, "output", None):
+        require_not_read(Path(output), [Path(path) for path in read if path])
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -80,6 +80,13 @@ def test_force_replaces_it(example: Path, tmp_path: Path) -> None:
     assert target.read_text().startswith("# Technology selection:")
 
 
+@pytest.mark.parametrize("command", [["propose"], ["answers", "--missing"]])
+def test_not_even_force_replaces_the_answers_that_are_read(example: Path, command: list[str]) -> None:
+    before = example.read_text()
+    assert run([*command, "--answers", str(example), "-o", str(example), "--force"]) == 7
+    assert example.read_text() == before
+
+
 def test_a_folder_that_is_not_there_is_7_and_names_a_remedy(
     example: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
