@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from wizard.answers import Answers, NumberText
 from wizard.errors import UsageError
+from wizard.printable import fitted
 from wizard.provenance import Origin
 from wizard.questions import questions
 from wizard.tree import Tree as Tree
@@ -376,4 +377,4 @@ def _raw(value: Any) -> str | None:
 def _shown(value: Any, limit: int = 60) -> str:
     text = value.isoformat() if isinstance(value, datetime.date) else str(value)
     text = " ".join("".join(char if char.isprintable() else " " for char in text).split())
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return fitted(text, limit)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from wizard.answers_file import Tree
 from wizard.budget.items import catalogue_item, counts_gpus
-from wizard.printable import printable
+from wizard.printable import fitted, printable
 from wizard.proof import gpus_in_all
 from wizard.tree import path_of
 
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 _WHEN = {"one-time": "once", "monthly": "month", "yearly": "year", "usage-yearly": "usage"}
 #: The state of an item by the letter that sets it.
 STATES = {"n": "not_given", "z": "not_needed"}
+#: Screens of fewer columns show no quantity and no unit price.
+NARROW = 72
+#: What stands on a line besides the name of its item, in columns: with all the figures, and with the amount only.
+_ALL_COLUMNS, _AMOUNT_COLUMNS, _LONGEST_NAME = 58, 36, 44
 HINT = "a add  Enter edit  Delete remove   price unknown: k ask  n not given  z not needed"
 
 
@@ -26,10 +30,13 @@ def line_of(rows_key: str, selection: "Selection | None") -> "EngineLine | Runti
     return selection.engine_line if rows_key.startswith("budget.engine") else selection.runtime_line
 
 
-def item_lines(rows_key: str, rows: Sequence[Tree], selection: "Selection | None" = None) -> list[str]:
-    """One line for each item, or one that says how to add the first; a missing price is said and never 0."""
+def item_lines(rows_key: str, rows: Sequence[Tree], selection: "Selection | None", width: int) -> list[str]:
+    """One line for each item, or one that says how to add the first; a missing price is said and never 0.
+
+    `width` is that of the screen in columns; where it is narrow, quantity and unit price give way to the amount.
+    """
     amounts = _amounts(rows_key, rows, selection)
-    lines = [f"{number:>2} {_line(row, amounts.get(number - 1, ''))}" for number, row in enumerate(rows, 1)]
+    lines = [f"{number:>2} {_line(row, amounts.get(number - 1, ''), width)}" for number, row in enumerate(rows, 1)]
     return lines or ["   none yet: Enter adds one"]
 
 
@@ -92,12 +99,14 @@ def _amounts(rows_key: str, rows: Sequence[Tree], selection: "Selection | None")
     return found
 
 
-def _line(row: Tree, amount: str) -> str:
-    def said(name: str, width: int, absent: str = "not given") -> str:
-        text = printable(str(row.get(name) or absent))
-        return text if len(text) <= width else f"{text[: width - 1]}…"
+def _line(row: Tree, amount: str, width: int) -> str:
+    narrow = width < NARROW
+    room = min(max(width - (_AMOUNT_COLUMNS if narrow else _ALL_COLUMNS), 10), _LONGEST_NAME)
 
-    name = f"{said('id', 4, '?'):<5}{said('item', 22, ''):<23}"
+    def said(name: str, width: int, absent: str = "not given") -> str:
+        return fitted(printable(str(row.get(name) or absent)), width)
+
+    name = f"{said('id', 4, '?'):<5}{said('item', room, ''):<{room + 1}}"
     if row.get("state") == "not_needed":
         return f"{name}not needed: {said('reason', 200, 'no reason given yet')}"
     if row.get("basis") == "bundled":
@@ -108,4 +117,6 @@ def _line(row: Tree, amount: str) -> str:
     if follows_gpus(row):
         quantity = f"{said('quantity', 4)} GPUs"
     when = _WHEN.get(str(row.get("frequency")), "?")
+    if narrow:
+        return f"{name}{when:<6}{amount:>12}"
     return f"{name}{when:<6}{quantity:>9} x {said('unit_price', 10):>10} = {amount:>12}".rstrip(" =")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from wizard.compare import SECTIONS, Change, Comparison, Section
+from wizard.printable import fitted
 
 _TITLES: dict[Section, str] = {
     "project": "PROJECT",
@@ -64,4 +65,4 @@ def _shown(value: Any) -> str:
         text = ", ".join(f"{key}: {item}" for key, item in value.items())
     else:
         text = ", ".join(str(item) for item in value) if isinstance(value, list) else str(value)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return fitted(text, _LONGEST)

@@ -3,7 +3,7 @@
 from textwrap import wrap
 
 from wizard.answers import Answers
-from wizard.printable import printable
+from wizard.printable import fitted, printable
 from wizard.sizing.answer import ProposedSizing, Sizing
 
 _GIB = 1024**3
@@ -62,8 +62,8 @@ def hardware_lines(proposed: ProposedSizing | None, width: int) -> list[str]:
     lines = [f"{'OTHER HARDWARE':<{room}}{'least':>6}{'room':>6}{'TPOT':>8}"]
     for row in fitting[:_MOST_TYPES]:
         floor = row.floor.tpot_ms if row.floor else None
-        name = row.gpu if len(row.gpu) < room else f"{row.gpu[: room - 2]}…"
         least = "-" if floor is None else f"{floor:,.1f} ms"
+        name = fitted(row.gpu, room - 1)
         lines.append(f" {name:<{room - 1}}{row.gpus:>6}{_gib(row.room_bytes_per_gpu):>6}{least:>8}")
     more = len(fitting) - len(fitting[:_MOST_TYPES])
     refused = [row.gpu for row in proposed.least if not row.gpus]

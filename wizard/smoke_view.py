@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from wizard.printable import printable
+from wizard.printable import fitted, printable
 from wizard.smoke_figures import figure_lines, latency_plot
 from wizard.smoke_run import SmokeRun, Status
-from wizard.widgets.frame import fitted
 
 if TYPE_CHECKING:
     from probes.smoke.result import CeilingResult, Latency, Point, StrategySeen

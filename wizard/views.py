@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wizard.printable import printable
+from wizard.printable import fitted, printable
 
 if TYPE_CHECKING:
     # The first question is shown before any of them is needed, and loading them takes longer than drawing it.
@@ -61,8 +61,8 @@ def side_by_side(left: Sequence[str], right: Sequence[str], width: int) -> str:
     half = max(20, width // 2 - 2)
     lines = []
     for number in range(max(len(left), len(right))):
-        a, b = (side[number] if number < len(side) else "" for side in (left, right))
-        lines.append(f"{a[:half]:<{half}} │ {b[:half]}".rstrip())
+        a, b = (fitted(side[number], half) if number < len(side) else "" for side in (left, right))
+        lines.append(f"{a:<{half}} │ {b}".rstrip())
     return "\n".join(lines)
 
 
@@ -110,10 +110,13 @@ def machine_summary(machine: "Machine", seconds: float, where: str = "") -> str:
     groups: dict[tuple[str, str, str], list[int]] = {}
     for gpu in machine.gpus:
         state = "usable" if gpu.usable else f"not usable: {gpu.unusable_because or 'unknown'}"
-        memory = f"{gib(gpu.memory_free_bytes)} of {gib(gpu.memory_total_bytes)} GiB free"
+        free = gpu.memory_free_bytes
+        left = "free not known" if free.value is None else f"{gib(free)} free"
+        memory = f"{gib(gpu.memory_total_bytes)} GiB, {left}"
         groups.setdefault((str(gpu.name.value or "unknown"), memory, state), []).append(gpu.index)
+    wide, long = (max((len(group[part]) for group in groups), default=0) for part in (0, 1))
     for (name, memory, state), numbers in groups.items():
-        lines.append(f"  GPU {_ranges(numbers):<8} {name:<28} {memory:<24} {state}")
+        lines.append(f"  GPU {_ranges(numbers):<8} {name:<{wide}}  {memory:<{long}}  {state}")
     if not machine.gpus:
         lines.append("  GPU          none found; every question still works")
     lines += [f"  vLLM         {found.version}, {found.build} build" for found in machine.runtimes[:2]]

@@ -14,7 +14,7 @@ from wizard.screens.smoke import SmokeScreen
 from wizard.screens.step import StepScreen
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "screens"
-SIZES = {"80x24": (80, 24), "100x30": (100, 30)}
+SIZES = {"60x20": (60, 20), "80x24": (80, 24), "100x30": (100, 30), "120x40": (120, 40)}
 #: A screen by its name: the step of the example that it belongs to, and the keys that lead to it from there.
 SCREENS = {
     "project": (0, ()),

@@ -33,7 +33,11 @@ WINDOW_WIDTH = 68
 #: From so many lines on, other hardware stands beside the questions too; F1 shows it on any screen.
 ROOM_FOR_OTHERS = 38
 WHAT_IF = "F7  What if: a second column"
-WIDE, LONGEST_TITLE, LONGEST_TITLE_WIDE = 100, 36, 28
+WIDE, LONGEST_TITLE, LONGEST_TITLE_BESIDE = 100, 36, 28
+#: From so many columns on, titles are whole beside the panel too; below so many, a field keeps room for its value.
+ROOMY, TIGHT, LONGEST_TITLE_TIGHT = 112, 72, 28
+#: Lines of a screen that a list leaves to everything else.
+LINES_BESIDE_A_LIST = 10
 MORE_HINT = "Enter or F5 shows more questions of this screen; F4 goes on without them. Letters do nothing here."
 
 
@@ -80,7 +84,7 @@ class StepScreen(Page):
     StepScreen #body { height: 1fr; margin-top: 1; }
     StepScreen .list-title { height: 1; margin-top: 1; text-style: bold; }
     StepScreen .keys { height: 1; color: $text-muted; }
-    StepScreen RowsList { height: auto; max-height: 14; text-wrap: nowrap; text-overflow: ellipsis; }
+    StepScreen RowsList { height: auto; text-wrap: nowrap; text-overflow: ellipsis; }
     StepScreen #hint { height: 3; padding: 0 1; color: $text-muted; }
     StepScreen #findings { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
     StepScreen #beside { width: 38; display: none; }
@@ -159,10 +163,20 @@ class StepScreen(Page):
     def on_resize(self) -> None:
         """The titles take what they need, so that none is cut where there is no panel beside them."""
         rows = list(self.query(QuestionRow))
-        beside_them = self.size.width >= WIDE and not self.has_class("-money")
+        width, height = self.size
         longest = max((len(row.place.question.title) for row in rows), default=0)
+        most = LONGEST_TITLE
+        if width < TIGHT:
+            most = LONGEST_TITLE_TIGHT
+        elif WIDE <= width < ROOMY and not self.has_class("-money"):
+            most = LONGEST_TITLE_BESIDE
         for row in rows:
-            row.widen(min(longest + 2, LONGEST_TITLE_WIDE if beside_them else LONGEST_TITLE))
+            row.widen(min(longest + 2, most))
+            row.set_class(width < TIGHT, "-tight")
+        for listing in self.query(RowsList):
+            listing.styles.max_height = max(height - LINES_BESIDE_A_LIST, 4)
+            if listing.rows_key in ITEMS:
+                listing.say(self._item_lines(listing.rows_key))
 
     def show(self) -> None:
         """Show what the session holds."""
@@ -179,7 +193,7 @@ class StepScreen(Page):
 
                 rows.say(option_lines(session.rows(OPTIONS), self.wizard.checked))
             elif rows.rows_key in ITEMS:
-                rows.say(item_lines(rows.rows_key, session.rows(rows.rows_key), self.wizard.checked))
+                rows.say(self._item_lines(rows.rows_key))
                 totals = subtotal_lines(rows.rows_key, self.wizard.checked)
                 self.query_one("#subtotals", Static).update("   ".join(totals))
             else:
@@ -197,6 +211,9 @@ class StepScreen(Page):
         self._tell()
         if self.live or self.line:  # after the questions are drawn, which need none of it
             self.call_after_refresh(self._show_figures)
+
+    def _item_lines(self, rows_key: str) -> list[str]:
+        return item_lines(rows_key, self.wizard.session.rows(rows_key), self.wizard.checked, self.size.width)
 
     def _show_figures(self) -> None:
         """Show the figures of the answers in force with what is being typed.
