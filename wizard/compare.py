@@ -3,9 +3,10 @@
 import datetime
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from probes.machine import Machine
 from wizard.answers_file import row_identity
@@ -105,21 +106,39 @@ def compare(old: Selection, new: Selection) -> Comparison:
         for path in paths
         if before.get(path) != after.get(path)
     )
-    kinds = [_kind(change) for change in changes]
+    kinds = [_kind(change.path) for change in changes]
     lines = {line for kind in kinds for line in kind.lines}
     if any(_COUNTS_GPUS.fullmatch(change.path) for change in changes) and _pays_by_gpu(old, new):
         lines.add("E")
-    wanted = {kind.migration for kind in kinds if kind.migration}
     return Comparison(
         changes=changes,
         lines_touched=tuple(line for line in ("E", "R") if line in lines),
         lapsed_measurements=_measurements(old) if any(kind.lapses for kind in kinds) else (),
-        migration=tuple(row for row in migrations().values() if row.change in wanted),
+        migration=_work(kind.migration for kind in kinds),
     )
 
 
-def _kind(change: Change) -> _Kind:
-    return next((kind for kind in _KINDS if re.fullmatch(kind.pattern, change.path)), _NOTHING)
+class Later(NamedTuple):
+    """What a later change of one answer does: the lines it touches, whether runs lapse, the work it brings."""
+
+    lines_touched: str
+    lapses: bool
+    migration: tuple[Migration, ...]
+
+
+def later_change(key: str) -> Later:
+    """What a change of this answer would do, whatever its value."""
+    kind = _kind(key)
+    return Later(kind.lines, kind.lapses, _work([kind.migration]))
+
+
+def _work(changes: Iterable[str | None]) -> tuple[Migration, ...]:
+    wanted = set(changes)
+    return tuple(row for row in migrations().values() if row.change in wanted)
+
+
+def _kind(path: str) -> _Kind:
+    return next((kind for kind in _KINDS if re.fullmatch(kind.pattern, path)), _NOTHING)
 
 
 def _section(path: str) -> Section:

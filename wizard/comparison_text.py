@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from wizard.compare import SECTIONS, Change, Comparison, Section
+from wizard.compare import SECTIONS, Change, Comparison, Section, later_change
 from wizard.printable import fitted
 
 _TITLES: dict[Section, str] = {
@@ -36,6 +36,22 @@ def comparison_lines(found: Comparison) -> list[str]:
     if found.migration:
         lines.append("What the change of engine or hardware makes somebody do:")
         lines += [f"  line {row.line}  {row.name}: {row.what}" for row in found.migration]
+    return lines
+
+
+def later_lines(key: str) -> list[str]:
+    """What a later change of one answer costs, for the person who answers it; nothing where it costs nothing."""
+    later = later_change(key)
+    said = []
+    if later.lines_touched:
+        said.append(f"touches line {' and line '.join(later.lines_touched)}")
+    if later.lapses:
+        said.append("voids what was measured before")
+    lines = [f"Changed later, it {' and '.join(said)}."] if said else []
+    for line in ("E", "R"):
+        names = [row.name for row in later.migration if row.line == line]
+        if names:
+            lines.append(f"Paid again in line {line}: {', '.join(names)}.")
     return lines
 
 

@@ -7,7 +7,7 @@ import pytest
 from textual import events
 from textual.pilot import Pilot
 
-from tests.tui.conftest import paste, settle, words
+from tests.tui.conftest import at, paste, settle, words
 from tests.unit.document_selections import full
 from wizard.answers_writer import render_answers
 from wizard.app import WizardApp
@@ -163,6 +163,12 @@ async def test_the_reason_is_one_key_away(new: WizardApp) -> None:
         await pilot.press("f1")
         await settle(pilot, lambda app: isinstance(app.screen, WhyScreen))
         assert "It names the document and its file." in words(new)
+
+
+async def test_what_a_change_of_the_engine_costs_stands_beside_the_question(opened: WizardApp) -> None:
+    async with opened.run_test(size=WIDE) as pilot:
+        await at(pilot, opened, "engine.chosen")
+        await settle(pilot, lambda app: "Paid again in line R" in words(app))
 
 
 async def test_rows_are_added_edited_and_removed(new: WizardApp) -> None:

@@ -355,12 +355,20 @@ class StepScreen(Page):
 
     def _lines(self) -> list[str]:
         if self.focused_key is not None:
-            return why_lines(self._place(self.focused_key))
+            return why_lines(self._place(self.focused_key), self._later(self.focused_key))
         if isinstance(self.focused, RowsList):
             return self.wizard.list_lines(self.focused.rows_key, self.focused.highlighted)
         if isinstance(self.focused, More):
             return [self.step.name, "", MORE_HINT]
         return [self.step.name]
+
+    def _later(self, key: str) -> list[str]:
+        if self.wizard.checked is None:
+            return []  # the first question is there before what a comparison needs is loaded
+
+        from wizard.comparison_text import later_lines
+
+        return later_lines(key)
 
     def _tell(self) -> None:
         lines = self._lines()

@@ -1,5 +1,7 @@
 """Why a question is asked: beside it where there is room, in a window of its own where there is not."""
 
+from collections.abc import Sequence
+
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Static
@@ -9,8 +11,8 @@ from wizard.printable import printable
 from wizard.widgets.field import to_confirm
 
 
-def why_lines(place: Place) -> list[str]:
-    """What is said about one question, plain lines with an empty one between parts."""
+def why_lines(place: Place, later: Sequence[str] = ()) -> list[str]:
+    """What is said about one question, plain lines with an empty one between parts; `later`: what a change costs."""
     question = place.question
     lines = [question.title, "", question.why, ""]
     if question.unit:
@@ -32,6 +34,8 @@ def why_lines(place: Place) -> list[str]:
         lines += ["", f"Cannot be used: {printable(place.problem)}"]
     if not question.advanced and not place.raw and not place.fallback:
         lines += ["", "If left open it is listed in the document with its owner."]
+    if later:
+        lines += ["", *later]
     lines += ["", "F2  I do not know: ask someone, take the default, leave open"]
     return lines
 
