@@ -7,9 +7,9 @@ import pytest
 
 from tests.tui.conftest import DAY, settle, words
 from tests.unit.test_smoke_view import finished, running
-from wizard.answers_writer import render_answers
 from wizard.app import WizardApp
-from wizard.example import example_tree
+from wizard.asking.answers_writer import render_answers
+from wizard.asking.example import example_tree
 from wizard.screens.smoke import SmokeScreen
 from wizard.screens.step import StepScreen
 

@@ -7,10 +7,10 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.tui.conftest import paste, settle, words
-from wizard.answers_writer import render_answers
 from wizard.app import WizardApp
+from wizard.asking.answers_writer import render_answers
+from wizard.asking.example import example_tree
 from wizard.catalogue import strategies
-from wizard.example import example_tree
 from wizard.screens.modals import ChoiceScreen, PathScreen
 from wizard.screens.step import StepScreen
 from wizard.widgets.field import QuestionRow

@@ -10,9 +10,9 @@ from textual.widget import Widget
 
 from tests.tui.conftest import DAY, at, settle, words
 from tests.unit.test_smoke_view import finished
-from wizard.answers_writer import render_answers
 from wizard.app import WizardApp
-from wizard.example import example_tree
+from wizard.asking.answers_writer import render_answers
+from wizard.asking.example import example_tree
 from wizard.screens.elsewhere import ElsewhereScreen
 from wizard.screens.machine import MachineScreen
 from wizard.screens.modals import FieldsScreen, PathScreen, UnknownScreen, WhyScreen

@@ -9,9 +9,10 @@ from textual.pilot import Pilot
 
 from tests.tui.conftest import at, paste, settle, words
 from tests.unit.document_selections import full
-from wizard.answers_writer import render_answers
 from wizard.app import WizardApp
-from wizard.example import example_tree
+from wizard.asking.answers_writer import render_answers
+from wizard.asking.example import example_tree
+from wizard.decision.selection import to_json
 from wizard.screens.changes import ChangesScreen
 from wizard.screens.modals import ChoiceScreen, PathScreen, UnknownScreen, WhyScreen
 from wizard.screens.preview import PreviewScreen
@@ -19,9 +20,8 @@ from wizard.screens.review import ReviewScreen
 from wizard.screens.smoke import SmokeScreen
 from wizard.screens.start import StartScreen
 from wizard.screens.step import StepScreen
-from wizard.selection import to_json
-from wizard.session import Session
-from wizard.session_store import listed
+from wizard.sessions.session import Session
+from wizard.sessions.session_store import listed
 
 NARROW, MIDDLE, WIDE = (80, 24), (100, 30), (120, 40)
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from wizard import __version__
-from wizard.answers_writer import render_answers
+from wizard.asking.answers_writer import render_answers
+from wizard.asking.example import example_tree
 from wizard.cli import run
-from wizard.example import example_tree
 
 Selwiz = Callable[..., int]
 

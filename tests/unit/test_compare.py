@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from tests.unit.document_selections import DAY, almost_empty, full, select
+from wizard.asking.example import example_tree
 from wizard.cli import run
-from wizard.compare import compare, later_change
-from wizard.comparison_text import comparison_lines, later_lines
-from wizard.example import example_tree
-from wizard.selection import Selection, to_json
+from wizard.decision.compare import compare, later_change
+from wizard.decision.selection import Selection, to_json
+from wizard.views.comparison import comparison_lines, later_lines
 
 Change = Callable[[dict[str, Any]], object]
 

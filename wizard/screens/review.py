@@ -10,16 +10,16 @@ from textual.binding import Binding
 from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import OptionList, Static
 
+from wizard.asking.provenance import SourceWord
+from wizard.asking.questions import question_of
+from wizard.decision.selection import Selection
 from wizard.errors import SelwizError
-from wizard.grounds import ground_lines, source_counts, sources_line
 from wizard.messages import Counted
 from wizard.printable import printable
-from wizard.provenance import SourceWord
-from wizard.questions import question_of
 from wizard.screens.changes import ChangesScreen
 from wizard.screens.page import Page
-from wizard.selection import Selection
-from wizard.views import counted, finding_line, line_block, side_by_side, since_words, smoke_words
+from wizard.views.common import counted, finding_line, line_block, side_by_side, since_words, smoke_words
+from wizard.views.grounds import ground_lines, source_counts, sources_line
 from wizard.widgets.listing import Listing
 
 

@@ -10,14 +10,14 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from wizard.budget_list import item_lines, subtotal_lines
+from wizard.asking.place import Place
+from wizard.asking.ranges import RANGES
+from wizard.asking.steps import ITEMS, OPTIONS, SHORT_NOTES, STRATEGIES, Step, beside, step_of
 from wizard.messages import Answered
-from wizard.place import Place
 from wizard.printable import printable
-from wizard.ranges import RANGES
 from wizard.screens.page import Page
-from wizard.steps import ITEMS, OPTIONS, SHORT_NOTES, STRATEGIES, Step, beside, step_of
-from wizard.views import findings_words
+from wizard.views.budget_list import item_lines, subtotal_lines
+from wizard.views.common import findings_words
 from wizard.widgets.field import ChoiceField, QuestionRow, TextField
 from wizard.widgets.rows import RowsList, row_lines, rows_hint
 from wizard.widgets.why import WhyPanel, why_lines
@@ -189,7 +189,7 @@ class StepScreen(Page):
                 decided = session.tree.get("engine", {}).get("strategies", {})
                 rows.say(self.wizard.strategy_list.lines(decided, self.wizard.checked))
             elif rows.rows_key == OPTIONS:
-                from wizard.option_list import option_lines  # brings what only this list needs
+                from wizard.views.option_list import option_lines  # brings what only this list needs
 
                 rows.say(option_lines(session.rows(OPTIONS), self.wizard.checked))
             elif rows.rows_key in ITEMS:
@@ -223,7 +223,7 @@ class StepScreen(Page):
         if not self.query("#sizing, #unit"):
             return  # this comes after a refresh, by when the screen may be gone
 
-        from wizard.live import answers_with
+        from wizard.views.live import answers_with
 
         session, field = self.wizard.session, self.focused
         typed = isinstance(field, TextField) and field.changed
@@ -240,14 +240,14 @@ class StepScreen(Page):
 
     def _show_unit_cost(self, answers: "Answers") -> None:
         """Show what this line costs per million output tokens, and nothing of the other line."""
-        from wizard.unit_view import unit_cost_words
+        from wizard.views.unit_cost import unit_cost_words
 
         self.query_one("#unit", Static).update(unit_cost_words(self.line, answers, self.wizard.checked))
 
     def _show_sizing(self, answers: "Answers") -> None:
         """Show the sizing of these answers beside the questions and in one line; a narrow screen shows the line."""
-        from wizard.live import live_sizing
-        from wizard.sizing_view import hardware_lines, sizing_line, sizing_lines
+        from wizard.views.live import live_sizing
+        from wizard.views.sizing import hardware_lines, sizing_line, sizing_lines
 
         proposed = live_sizing(answers, self.wizard.session.machine)
         self.pane_alone = sizing_lines(proposed, answers, PANE_WIDTH)
@@ -321,7 +321,7 @@ class StepScreen(Page):
     def _beside(self) -> list[str]:
         if not self.live:
             return []
-        from wizard.sizing_view import hardware_lines
+        from wizard.views.sizing import hardware_lines
 
         others = hardware_lines(self.wizard.checked.sizing if self.wizard.checked else None, WINDOW_WIDTH)
         return ["", *self.pane_alone, "", *others, WHAT_IF]
@@ -366,7 +366,7 @@ class StepScreen(Page):
         if self.wizard.checked is None:
             return []  # the first question is there before what a comparison needs is loaded
 
-        from wizard.comparison_text import later_lines
+        from wizard.views.comparison import later_lines
 
         return later_lines(key)
 

@@ -5,11 +5,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from wizard.decision.selection import Selection
 from wizard.document import formats
 from wizard.document.markdown import Table, code, environment
 from wizard.document.redact import redacted
 from wizard.printable import fitted, printable
-from wizard.selection import Selection
 from wizard.verify.check import Check, Delivered, Verdict
 
 _ORDER: tuple[Verdict, ...] = ("different", "not_visible", "same")

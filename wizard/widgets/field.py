@@ -9,10 +9,10 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from wizard.asking.place import Place
+from wizard.asking.typed import NO, YES
 from wizard.messages import Answered
-from wizard.place import Place
 from wizard.printable import fitted, printable
-from wizard.typed import NO, YES
 
 
 class TextField(Input):

@@ -4,10 +4,10 @@ from textual.binding import Binding
 from textual.message import Message
 from textual.widgets import OptionList
 
-from wizard.answers_file import Tree
-from wizard.budget_list import HINT
+from wizard.asking.answers_file import Tree
+from wizard.asking.steps import ITEMS, STRATEGIES, summary
 from wizard.printable import fitted, printable
-from wizard.steps import ITEMS, STRATEGIES, summary
+from wizard.views.budget_list import HINT
 from wizard.widgets.listing import Listing
 
 

@@ -6,7 +6,7 @@ from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from wizard.place import Place
+from wizard.asking.place import Place
 from wizard.printable import printable
 from wizard.widgets.field import to_confirm
 
