@@ -20,7 +20,8 @@ from wizard.sessions.session_store import listed
 KEYS = (
     *("tab", "tab", "shift+tab", "enter", "down", "up", "left", "right", "escape", "space"),
     *("f1", "f2", "f3", "f4", "f4", "f5", "f6", "f10", "ctrl+c", "home", "end", "pagedown"),
-    *("k", "d", "n", "p", "c", "r", "i", "l", "1", "7", "[", "x", "backspace"),
+    *("k", "d", "n", "p", "c", "r", "i", "l", "g", "w", "1", "7", "[", "x", "backspace"),
+    *("2", "4", "5", "6", "f7", "ctrl+p", "question_mark"),
 )
 HOSTILE = ("[/", "\x1b[2J", "مرحبا", "a\nb", "16", "x" * 3000)
 

@@ -36,8 +36,6 @@ WHAT_IF = "F7  What if: a second column"
 WIDE, LONGEST_TITLE, LONGEST_TITLE_BESIDE = 100, 36, 28
 #: From so many columns on, titles are whole beside the panel too; below so many, a field keeps room for its value.
 ROOMY, TIGHT, LONGEST_TITLE_TIGHT = 112, 72, 28
-#: Lines of a screen that a list leaves to everything else.
-LINES_BESIDE_A_LIST = 10
 MORE_HINT = "Enter or F5 shows more questions of this screen; F4 goes on without them. Letters do nothing here."
 
 
@@ -84,7 +82,7 @@ class StepScreen(Page):
     StepScreen #body { height: 1fr; margin-top: 1; }
     StepScreen .list-title { height: 1; margin-top: 1; text-style: bold; }
     StepScreen .keys { height: 1; color: $text-muted; }
-    StepScreen RowsList { height: auto; text-wrap: nowrap; text-overflow: ellipsis; }
+    StepScreen RowsList { height: auto; max-height: 60vh; text-wrap: nowrap; text-overflow: ellipsis; }
     StepScreen #hint { height: 3; padding: 0 1; color: $text-muted; }
     StepScreen #findings { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
     StepScreen #beside { width: 38; display: none; }
@@ -159,11 +157,13 @@ class StepScreen(Page):
             if row.place.key == self.first or row.place.key.startswith(wanted):
                 row.field.focus()
                 return
+        # The first focus came before the sizes; what stands above it is to be seen too.
+        self.call_after_refresh(self.query_one(Form).scroll_home, animate=False)
 
     def on_resize(self) -> None:
         """The titles take what they need, so that none is cut where there is no panel beside them."""
         rows = list(self.query(QuestionRow))
-        width, height = self.size
+        width = self.size.width
         longest = max((len(row.place.question.title) for row in rows), default=0)
         most = LONGEST_TITLE
         if width < TIGHT:
@@ -174,7 +174,6 @@ class StepScreen(Page):
             row.widen(min(longest + 2, most))
             row.set_class(width < TIGHT, "-tight")
         for listing in self.query(RowsList):
-            listing.styles.max_height = max(height - LINES_BESIDE_A_LIST, 4)
             if listing.rows_key in ITEMS:
                 listing.say(self._item_lines(listing.rows_key))
 

@@ -34,10 +34,8 @@ def why_lines(place: Place, later: Sequence[str] = ()) -> list[str]:
         lines += ["", f"Cannot be used: {printable(place.problem)}"]
     if not question.advanced and not place.raw and not place.fallback:
         lines += ["", "If left open it is listed in the document with its owner."]
-    if later:
-        lines += ["", *later]
     lines += ["", "F2  I do not know: ask someone, take the default, leave open"]
-    return lines
+    return [*lines, "", *later] if later else lines
 
 
 class WhyPanel(VerticalScroll, can_focus=False):
@@ -45,6 +43,7 @@ class WhyPanel(VerticalScroll, can_focus=False):
 
     DEFAULT_CSS = """
     WhyPanel { width: 38; border-left: solid $panel-lighten-2; padding: 0 1; }
+    WhyPanel { scrollbar-size-vertical: 1; scrollbar-gutter: stable; }
     WhyPanel Static { height: auto; }
     """
 
