@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from textual.command import Provider
 
-    from wizard.session import Session
-    from wizard.session_store import Saved
-    from wizard.strategy_list import StrategyList
+    from wizard.sessions.session import Session
+    from wizard.sessions.session_store import Saved
+    from wizard.views.strategy_list import StrategyList
 
 
 def _places() -> "type[Provider]":
@@ -89,7 +89,7 @@ class WizardApp(Ways):
     @cached_property
     def strategy_list(self) -> "StrategyList":
         """The strategies as the screen shows them."""
-        from wizard.strategy_list import StrategyList
+        from wizard.views.strategy_list import StrategyList
 
         return StrategyList()
 
@@ -116,7 +116,7 @@ class WizardApp(Ways):
         self._open_way()
 
     def _open_way(self) -> None:
-        from wizard.session_store import listed
+        from wizard.sessions.session_store import listed
 
         saved = listed()
         if self._answers:
@@ -243,7 +243,7 @@ class WizardApp(Ways):
 
     def ask_log(self) -> None:
         """Ask for the log of a vLLM and say why it did not start."""
-        from wizard.opening import ask_log
+        from wizard.screens.opening import ask_log
 
         ask_log(self)
 
@@ -256,19 +256,19 @@ class WizardApp(Ways):
         self._start_new(short=False)
 
     def _start_new(self, *, short: bool) -> None:
-        from wizard.session import Session
+        from wizard.sessions.session import Session
 
         self._open(lambda: Session(short=short))
 
     def resume(self, saved: "Saved") -> None:
         """Go on with a session."""
-        from wizard.session import Session
+        from wizard.sessions.session import Session
 
         self._open(lambda: Session.resume(saved.path))
 
     def open_files(self, paths: list[Path], *, resumed: bool) -> None:
         """Open answers files as a new project, or merged into the session saved last."""
-        from wizard.opening import session_with_files
+        from wizard.screens.opening import session_with_files
 
         opened = self._open(lambda: session_with_files(paths, resumed=resumed, short=self._short))
         if opened and any(path.suffix == ".json" for path in paths):
@@ -276,7 +276,7 @@ class WizardApp(Ways):
 
     def open_file(self) -> None:
         """Ask for an answers file and open it."""
-        from wizard.opening import ask_file
+        from wizard.screens.opening import ask_file
 
         ask_file(self)
 
@@ -301,32 +301,32 @@ class WizardApp(Ways):
 
     def mend(self, key: str) -> None:
         """Go to what a finding is about, or offer to mend it here where one key press does."""
-        from wizard.rowing import offer_chosen
+        from wizard.screens.rowing import offer_chosen
 
         if not offer_chosen(self, key):
             self.go_to(key)
 
     def ask_unknown(self, key: str) -> None:
         """Offer the ways out of a question."""
-        from wizard.unknowns import ask_unknown
+        from wizard.screens.unknowns import ask_unknown
 
         ask_unknown(self, key)
 
     def row_action(self, rows_key: str, what: str, index: int | None) -> None:
         """Add, edit or remove a row of a list; for strategies, decide."""
-        from wizard.rowing import act_on_row
+        from wizard.screens.rowing import act_on_row
 
         act_on_row(self, rows_key, what, index)
 
     def list_lines(self, rows_key: str, index: int | None) -> list[str]:
         """What stands beside a list: for strategies what the highlighted one helps, hurts and needs."""
-        from wizard.rowing import lines_about
+        from wizard.screens.rowing import lines_about
 
         return lines_about(self, rows_key, index)
 
     def review_lines(self, index: int | None) -> list[str]:
         """What the review says of one of its lines, in full."""
-        from wizard.rowing import review_entry
+        from wizard.screens.rowing import review_entry
 
         return review_entry(self, index)
 
@@ -348,18 +348,18 @@ class WizardApp(Ways):
 
     def preview(self) -> None:
         """Render the document and show it."""
-        from wizard.saving import preview
+        from wizard.screens.saving import preview
 
         preview(self)
 
     def write(self) -> None:
         """Ask where to write, show what would change there, and write."""
-        from wizard.saving import ask_target
+        from wizard.screens.saving import ask_target
 
         ask_target(self)
 
     def write_questions(self) -> None:
         """Write one small file for each colleague who was asked."""
-        from wizard.saving import write_questions
+        from wizard.screens.saving import write_questions
 
         write_questions(self)

@@ -10,8 +10,8 @@ from wizard.screens.start import StartScreen
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wizard.session import Session
-    from wizard.steps import Step
+    from wizard.asking.steps import Step
+    from wizard.sessions.session import Session
 
 
 class Ways(Working):
@@ -36,7 +36,7 @@ class Ways(Working):
     @property
     def steps(self) -> tuple["Step", ...]:
         """The steps of this session."""
-        from wizard.steps import steps
+        from wizard.asking.steps import steps
 
         return steps(short=self.session.short)
 
@@ -123,9 +123,9 @@ class Ways(Working):
 
     def go_to(self, key: str) -> None:
         """The question behind a key: its step, its row if it has one, and the focus on its field."""
-        from wizard.questions import question_of
-        from wizard.rowing import row_screen
-        from wizard.steps import row_of, step_of
+        from wizard.asking.questions import question_of
+        from wizard.asking.steps import row_of, step_of
+        from wizard.screens.rowing import row_screen
 
         number = step_of(key, short=self.session.short)
         if number is None and self.session.short:

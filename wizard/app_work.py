@@ -12,14 +12,14 @@ from wizard.errors import SelwizError
 from wizard.messages import Checked, MachineRead, SmokeEnded, SmokePlanned, SmokeTold
 from wizard.ordered_keys import OrderedKeys
 from wizard.probing import Probing
-from wizard.smoke_run import SmokeChoices, SmokeRun, TellingObserver, apply_remedy
+from wizard.smoke.state import SmokeChoices, SmokeRun, TellingObserver, apply_remedy
 
 if TYPE_CHECKING:
     from probes.machine import Machine
-    from wizard.compare import Comparison
-    from wizard.selection import Selection
-    from wizard.session import Session
-    from wizard.snapshot import Snapshot
+    from wizard.decision.compare import Comparison
+    from wizard.decision.selection import Selection
+    from wizard.sessions.session import Session
+    from wizard.sessions.snapshot import Snapshot
 
 #: Why nothing is measured for a selection that is for another machine; `propose --smoke` refuses it likewise.
 SIM_SMOKE = (
@@ -101,7 +101,7 @@ class Working(OrderedKeys):
     def on_machine_read(self, event: MachineRead) -> None:
         """Take the machine over."""
         from probes.report import machine_table
-        from wizard.views import machine_lines, machine_summary, sim_words
+        from wizard.views.common import machine_lines, machine_summary, sim_words
 
         self.machine, self.reading_machine = event.machine, False
         if event.machine is None:
@@ -133,15 +133,15 @@ class Working(OrderedKeys):
     def check_now(self) -> None:
         """Run the rules on the answers as they are."""
         if self._session is not None:
-            from wizard.snapshot import Snapshot
+            from wizard.sessions.snapshot import Snapshot
 
             self._check_serial += 1
             self._check(self._check_serial, Snapshot.of(self._session), self.machine)
 
     @work(thread=True, group="check", exclusive=True, exit_on_error=False)
     def _check(self, serial: int, snapshot: "Snapshot", machine: "Machine | None") -> None:
-        from wizard.opening import changes_since
-        from wizard.writing import selection_of
+        from wizard.screens.opening import changes_since
+        from wizard.sessions.writing import selection_of
 
         try:
             selection = selection_of(snapshot, machine)
@@ -170,7 +170,7 @@ class Working(OrderedKeys):
             self.smoke = SmokeRun(status="cannot", problem=SIM_SMOKE)
             self.refresh_page()
             return
-        from wizard.snapshot import Snapshot
+        from wizard.sessions.snapshot import Snapshot
 
         self.smoke = SmokeRun(status="planning")
         self._plan(Snapshot.of(self._session), self.machine, self.smoke_choices)
@@ -183,7 +183,7 @@ class Working(OrderedKeys):
         from probes.smoke.prepare import prepare
         from probes.smoke.processes import leftovers
         from wizard.paths import state_dir
-        from wizard.writing import smoke_request_of
+        from wizard.sessions.writing import smoke_request_of
 
         try:
             plan = prepare(smoke_request_of(snapshot, machine, self.vllm, choices))
@@ -212,7 +212,7 @@ class Working(OrderedKeys):
     def import_smoke(self, file: str) -> None:
         """Take over what somebody else's load tool measured; nothing is started."""
         if self._session is not None and not self.smoke.active:
-            from wizard.snapshot import Snapshot
+            from wizard.sessions.snapshot import Snapshot
 
             self.smoke = SmokeRun(status="planning")
             self._import(Snapshot.of(self._session), self.machine, Path(file).expanduser())
@@ -221,7 +221,7 @@ class Working(OrderedKeys):
     @work(thread=True, group="plan", exclusive=True, exit_on_error=False)
     def _import(self, snapshot: "Snapshot", machine: "Machine | None", file: Path) -> None:
         from probes.errors import ProbeError
-        from wizard.writing import import_smoke
+        from wizard.sessions.writing import import_smoke
 
         try:
             result, folder = import_smoke(snapshot, machine, file)
@@ -275,7 +275,7 @@ class Working(OrderedKeys):
         """Keep the result, so that the document can use it."""
         run = self.smoke
         if event.result is not None and self._session is not None:
-            from wizard.writing import keep_machine
+            from wizard.sessions.writing import keep_machine
 
             keep_machine(Path(event.folder), self.machine)
             self._session.smoke_dir = event.folder

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from probes.machine import Machine
     from probes.smoke.plan import SmokePlan
     from probes.smoke.result import SmokeResult
-    from wizard.compare import Comparison
-    from wizard.provenance import SourceWord
-    from wizard.selection import Selection
+    from wizard.asking.provenance import SourceWord
+    from wizard.decision.compare import Comparison
+    from wizard.decision.selection import Selection
 
 
 @dataclass

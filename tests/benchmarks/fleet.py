@@ -11,9 +11,9 @@ from pathlib import Path
 from probes.recorded import read_machine_file, recorded_text
 from tests.unit.document_selections import DAY, select
 from tests.unit.test_nodes import a_thousand_nodes
+from wizard.asking.example import example_tree
+from wizard.decision.selection import to_json
 from wizard.document.render import render
-from wizard.example import example_tree
-from wizard.selection import to_json
 
 
 def main() -> None:

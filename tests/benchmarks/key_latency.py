@@ -14,8 +14,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.benchmarks.terminal import SELWIZ, Terminal
-from wizard.answers_writer import render_answers
-from wizard.example import example_tree
+from wizard.asking.answers_writer import render_answers
+from wizard.asking.example import example_tree
 
 KEYS = 100
 WINDOWS = 50

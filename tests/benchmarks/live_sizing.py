@@ -8,11 +8,11 @@ import datetime
 import statistics
 import time
 
+from wizard.asking.example import example_tree
 from wizard.catalogue.configurations import known_models
-from wizard.example import example_tree
-from wizard.live import answers_with, live_sizing
-from wizard.session import Session
-from wizard.sizing_view import sizing_lines
+from wizard.sessions.session import Session
+from wizard.views.live import answers_with, live_sizing
+from wizard.views.sizing import sizing_lines
 
 _KEYS = (
     ("runtime.workload.concurrency", ("1", "16", "160", "1600")),

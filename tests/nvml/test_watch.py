@@ -85,8 +85,9 @@ def test_where_the_driver_dies_at_one_gpu_the_other_is_watched_on(started: Start
 
 
 def test_a_driver_that_hangs_stops_nobody(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probes.gpu_watch, "SILENT_S", 0.3)
     watch = started(faults={"delay_ms": {"nvmlDeviceGetTotalEnergyConsumption": 60_000}})
+    until(watch, lambda _found: watch.uuids)  # until then it is starting, which takes longer on a busy machine
+    monkeypatch.setattr(probes.gpu_watch, "SILENT_S", 1.0)
     until(watch, lambda _found: watch.problems)
     assert watch.problems[0] == "the driver did not answer the watch of the GPUs at GPU 0"
 

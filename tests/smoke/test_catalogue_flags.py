@@ -11,7 +11,7 @@ from tests.unit.selections import machine
 from wizard.catalogue import exclusions, plain_settings, strategies
 from wizard.catalogue.vllm import packaged_facts, release_of
 from wizard.errors import UsageError
-from wizard.flags import base_name, check_flags
+from wizard.serving.flags import base_name, check_flags
 
 pytestmark = pytest.mark.vllm
 

@@ -35,10 +35,11 @@ def words_of(svg: str) -> list[str]:
 
 async def pictures(machine: str) -> dict[str, str]:
     """Draw every picture; `machine` is the JSON of the machine that is shown."""
-    from wizard import saving, writing
-    from wizard.answers_writer import render_answers
-    from wizard.example import example_tree
+    from wizard.asking.answers_writer import render_answers
+    from wizard.asking.example import example_tree
     from wizard.probing import Probing
+    from wizard.screens import saving
+    from wizard.sessions import writing
 
     async def read(_: Probing) -> tuple[str, str]:
         return machine, ""

@@ -12,11 +12,12 @@ from textual.pilot import Pilot
 from textual.worker import WorkerCancelled
 
 from tests.unit.document_selections import machine
-from wizard import saving, writing
 from wizard.app import WizardApp
 from wizard.machine import machine_at
 from wizard.probing import Probing
+from wizard.screens import saving
 from wizard.screens.step import StepScreen
+from wizard.sessions import writing
 
 DAY = datetime.date(2026, 11, 30)
 

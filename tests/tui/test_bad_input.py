@@ -8,7 +8,7 @@ from tests.tui.conftest import at, paste, settle, words
 from wizard.app import WizardApp
 from wizard.screens.modals import UnknownScreen
 from wizard.screens.step import StepScreen
-from wizard.session import Session
+from wizard.sessions.session import Session
 
 HOSTILE = ["[/", "[b]x[/b]", "a\x1b[2J\x07\x00", "مرحبا שלום", "👩‍💻🚀", "two\nlines"]
 KEYS = {

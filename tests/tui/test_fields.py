@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.tui.conftest import at, paste, settle, words
-from wizard.answers_writer import render_answers
 from wizard.app import WizardApp
-from wizard.example import example_tree
+from wizard.asking.answers_writer import render_answers
+from wizard.asking.example import example_tree
 from wizard.screens.review import ReviewScreen
 from wizard.screens.step import StepScreen
 from wizard.screens.workout import RangeScreen, WorkOutScreen
@@ -117,8 +117,8 @@ async def test_each_criterion_of_an_option_is_one_number(opened: WizardApp) -> N
 
 
 def test_a_gate_with_a_point_in_its_name_is_one_place() -> None:
-    from wizard.session import Session
-    from wizard.tree import named
+    from wizard.asking.tree import named
+    from wizard.sessions.session import Session
 
     session = Session()
     key = named("engine.options[0].gates", "TTFT < 2.0 s")

@@ -7,14 +7,14 @@ import pytest
 
 from tests.tui.conftest import DAY, settle, words
 from tests.unit.test_smoke_view import finished, running
-from wizard.answers_writer import render_answers
 from wizard.app import WizardApp
-from wizard.example import example_tree
+from wizard.asking.answers_writer import render_answers
+from wizard.asking.example import example_tree
 from wizard.screens.smoke import SmokeScreen
 from wizard.screens.step import StepScreen
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "screens"
-SIZES = {"80x24": (80, 24), "100x30": (100, 30)}
+SIZES = {"60x20": (60, 20), "80x24": (80, 24), "100x30": (100, 30), "120x40": (120, 40)}
 #: A screen by its name: the step of the example that it belongs to, and the keys that lead to it from there.
 SCREENS = {
     "project": (0, ()),

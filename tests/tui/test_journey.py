@@ -13,8 +13,8 @@ import pytest
 from probes.errors import ProbeError
 from probes.smoke.prepare import look_up_tool
 from probes.smoke.processes import leftovers
-from wizard.answers_writer import render_answers
-from wizard.example import example_tree
+from wizard.asking.answers_writer import render_answers
+from wizard.asking.example import example_tree
 
 SELWIZ = Path(sys.executable).with_name("selwiz")
 

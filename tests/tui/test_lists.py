@@ -7,14 +7,15 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.tui.conftest import paste, settle, words
-from wizard.answers_writer import render_answers
 from wizard.app import WizardApp
+from wizard.asking.answers_writer import render_answers
+from wizard.asking.example import example_tree
 from wizard.catalogue import strategies
-from wizard.example import example_tree
 from wizard.screens.modals import ChoiceScreen, PathScreen
 from wizard.screens.step import StepScreen
+from wizard.views.budget_list import item_lines
 from wizard.widgets.field import QuestionRow
-from wizard.widgets.rows import RowsList, row_lines
+from wizard.widgets.rows import RowsList
 
 STRATEGIES, OPTIONS, LINE_E, LINE_R = 2, 3, 8, 9
 
@@ -139,5 +140,5 @@ async def test_a_price_is_asked_of_a_colleague_from_the_list(opened: WizardApp) 
 
 
 def test_a_row_of_owned_hardware_says_that_its_price_is_worked_out() -> None:
-    (line,) = row_lines("budget.runtime.items", [{"id": "R10", "owned_part": "energy", "quantity": 4}])
+    (line,) = item_lines("budget.runtime.items", [{"id": "R10", "owned_part": "energy", "quantity": 4}], None, 80)
     assert line.endswith("4 GPU-Years, energy, worked out")

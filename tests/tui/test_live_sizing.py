@@ -6,9 +6,9 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.tui.conftest import DAY, settle, words
-from wizard.answers_writer import render_answers
 from wizard.app import WizardApp
-from wizard.example import example_tree
+from wizard.asking.answers_writer import render_answers
+from wizard.asking.example import example_tree
 from wizard.screens.step import StepScreen
 from wizard.screens.what_if import WhatIfScreen
 

@@ -7,9 +7,9 @@ from textual.command import CommandList, CommandPalette
 from textual.pilot import Pilot
 
 from tests.tui.conftest import DAY, settle, words
-from wizard.answers_writer import render_answers
 from wizard.app import WizardApp
-from wizard.example import example_tree
+from wizard.asking.answers_writer import render_answers
+from wizard.asking.example import example_tree
 from wizard.screens.modals import WhyScreen
 from wizard.screens.review import ReviewScreen
 from wizard.screens.step import StepScreen

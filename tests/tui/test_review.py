@@ -9,16 +9,16 @@ from textual.app import App
 
 from tests.tui.conftest import DAY, settle, words
 from tests.unit.document_selections import full
-from wizard.answers_writer import render_answers
 from wizard.app import WizardApp
+from wizard.asking.answers_writer import render_answers
+from wizard.asking.example import example_tree
+from wizard.asking.open_answers import OpenAnswer
 from wizard.document.render import render
-from wizard.example import example_tree
-from wizard.grounds import ground_lines, open_lines, proof_lines, source_counts
-from wizard.heading import Heading
-from wizard.open_answers import OpenAnswer
 from wizard.screens.modals import WhyScreen
 from wizard.screens.review import ReviewScreen
 from wizard.screens.step import StepScreen
+from wizard.views.grounds import ground_lines, open_lines, proof_lines, source_counts
+from wizard.views.heading import Heading
 from wizard.widgets.rows import RowsList
 
 

@@ -5,14 +5,14 @@ from textual.pilot import Pilot
 
 from tests.tui.conftest import DAY, paste, settle, words
 from wizard.app import WizardApp
+from wizard.asking.steps import SHORT
 from wizard.screens.modals import ChoiceScreen
 from wizard.screens.review import ReviewScreen
 from wizard.screens.step import StepScreen
-from wizard.session import Session
-from wizard.snapshot import Snapshot
-from wizard.steps import SHORT
+from wizard.sessions.session import Session
+from wizard.sessions.snapshot import Snapshot
+from wizard.sessions.writing import draft_of, selection_of
 from wizard.widgets.field import QuestionRow
-from wizard.writing import draft_of, selection_of
 
 
 @pytest.fixture

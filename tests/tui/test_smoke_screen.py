@@ -10,13 +10,13 @@ from probes.smoke.result import Failure, Remedy
 from tests.tui.conftest import paste, settle, words
 from tests.unit.document_selections import smoke
 from tests.unit.test_smoke_view import finished, running
-from wizard.answers_writer import render_answers
 from wizard.app import WizardApp
-from wizard.example import example_tree
+from wizard.asking.answers_writer import render_answers
+from wizard.asking.example import example_tree
 from wizard.screens.modals import WhyScreen
 from wizard.screens.smoke import SmokeScreen
-from wizard.smoke_run import SmokeRun
-from wizard.writing import today
+from wizard.sessions.writing import today
+from wizard.smoke.state import SmokeRun
 
 
 @pytest.fixture

@@ -6,21 +6,22 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.tui.conftest import DAY, paste, settle
-from wizard.answers_file import parse_layer
-from wizard.answers_writer import render_answers
 from wizard.app import WizardApp
-from wizard.example import example_tree
-from wizard.questions import question_of
+from wizard.asking.answers_file import parse_layer
+from wizard.asking.answers_writer import render_answers
+from wizard.asking.example import example_tree
+from wizard.asking.questions import question_of
+from wizard.asking.typed import UnusableError, parse, shown
 from wizard.screens.modals import ChoiceScreen
 from wizard.screens.step import StepScreen
-from wizard.session import Session
-from wizard.session_store import listed
-from wizard.typed import UnusableError, parse, shown
+from wizard.sessions.session import Session
+from wizard.sessions.session_store import listed
 
 KEYS = (
     *("tab", "tab", "shift+tab", "enter", "down", "up", "left", "right", "escape", "space"),
     *("f1", "f2", "f3", "f4", "f4", "f5", "f6", "f10", "ctrl+c", "home", "end", "pagedown"),
-    *("k", "d", "n", "p", "c", "r", "i", "l", "1", "7", "[", "x", "backspace"),
+    *("k", "d", "n", "p", "c", "r", "i", "l", "g", "w", "1", "7", "[", "x", "backspace"),
+    *("2", "4", "5", "6", "f7", "ctrl+p", "question_mark"),
 )
 HOSTILE = ("[/", "\x1b[2J", "مرحبا", "a\nb", "16", "x" * 3000)
 

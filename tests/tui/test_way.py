@@ -7,11 +7,12 @@ import pytest
 from textual import events
 from textual.pilot import Pilot
 
-from tests.tui.conftest import paste, settle, words
+from tests.tui.conftest import at, paste, settle, words
 from tests.unit.document_selections import full
-from wizard.answers_writer import render_answers
 from wizard.app import WizardApp
-from wizard.example import example_tree
+from wizard.asking.answers_writer import render_answers
+from wizard.asking.example import example_tree
+from wizard.decision.selection import to_json
 from wizard.screens.changes import ChangesScreen
 from wizard.screens.modals import ChoiceScreen, PathScreen, UnknownScreen, WhyScreen
 from wizard.screens.preview import PreviewScreen
@@ -19,9 +20,8 @@ from wizard.screens.review import ReviewScreen
 from wizard.screens.smoke import SmokeScreen
 from wizard.screens.start import StartScreen
 from wizard.screens.step import StepScreen
-from wizard.selection import to_json
-from wizard.session import Session
-from wizard.session_store import listed
+from wizard.sessions.session import Session
+from wizard.sessions.session_store import listed
 
 NARROW, MIDDLE, WIDE = (80, 24), (100, 30), (120, 40)
 
@@ -163,6 +163,12 @@ async def test_the_reason_is_one_key_away(new: WizardApp) -> None:
         await pilot.press("f1")
         await settle(pilot, lambda app: isinstance(app.screen, WhyScreen))
         assert "It names the document and its file." in words(new)
+
+
+async def test_what_a_change_of_the_engine_costs_stands_beside_the_question(opened: WizardApp) -> None:
+    async with opened.run_test(size=WIDE) as pilot:
+        await at(pilot, opened, "engine.chosen")
+        await settle(pilot, lambda app: "Paid again in line R" in words(app))
 
 
 async def test_rows_are_added_edited_and_removed(new: WizardApp) -> None:

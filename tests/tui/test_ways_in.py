@@ -16,6 +16,7 @@ from tests.unit.test_explain_command import LOG
 from tests.unit.test_smoke_endpoint import Endpoint, serving
 from wizard.app import WizardApp
 from wizard.cli import run
+from wizard.decision.selection import to_json
 from wizard.document.render import render
 from wizard.screens.changes import ChangesScreen
 from wizard.screens.delivery import DeliveryScreen
@@ -26,9 +27,8 @@ from wizard.screens.review import ReviewScreen
 from wizard.screens.smoke import SmokeScreen
 from wizard.screens.start import StartScreen
 from wizard.screens.step import StepScreen
-from wizard.selection import to_json
-from wizard.session import Session
-from wizard.session_store import listed
+from wizard.sessions.session import Session
+from wizard.sessions.session_store import listed
 
 NARROW = (80, 24)
 

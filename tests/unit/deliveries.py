@@ -8,7 +8,7 @@ from probes.smoke.endpoint import Served
 from probes.smoke.metrics import Metrics
 from probes.smoke.start_log import StartLog, parse_start_log
 from tests.unit.selections import ANSWERS, GPU, MODEL, good_selection, machine, point, smoke
-from wizard.selection import Selection
+from wizard.decision.selection import Selection
 from wizard.verify.check import Check, Delivered
 from wizard.verify.compare import compare
 

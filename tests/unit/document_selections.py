@@ -29,18 +29,18 @@ from probes.smoke.result import (
 )
 from probes.smoke.statistics import requests_needed, verdict
 from wizard.answers import Answers
-from wizard.answers_file import Layer, merge, validate
+from wizard.asking.answers_file import Layer, merge, validate
+from wizard.asking.defaults import fill
+from wizard.asking.example import example_tree
+from wizard.asking.open_answers import open_answers
+from wizard.asking.provenance import Origin
 from wizard.budget import engine_line, runtime_line
 from wizard.catalogue import model_facts
-from wizard.defaults import fill
-from wizard.example import example_tree
-from wizard.gather import carried_configuration
-from wizard.launch import launch
+from wizard.decision.gather import carried_configuration
+from wizard.decision.selection import EvidenceFile, Selection, Tool
 from wizard.machine import enriched
-from wizard.open_answers import open_answers
-from wizard.provenance import Origin
 from wizard.rules import check
-from wizard.selection import EvidenceFile, Selection, Tool
+from wizard.serving.launch import launch
 from wizard.sizing.gpus import common_types
 from wizard.sizing.proposed import proposed_sizing
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from tests.unit.document_selections import DAY, EVIDENCE, full, machine, select, smoke
 from tests.unit.rule_mutations.budget import owned_inputs
-from wizard.answers_writer import render_answers
+from wizard.asking.answers_writer import render_answers
+from wizard.asking.example import example_tree
+from wizard.decision.selection import Selection
 from wizard.document.markdown import plain
-from wizard.example import example_tree
-from wizard.selection import Selection
 
 NASTY = [
     "a|b",

@@ -14,10 +14,10 @@ from probes.models import ModelFacts
 from probes.reading import Reading
 from probes.smoke.result import SmokeResult
 from wizard.answers import Answers
+from wizard.asking.provenance import Origin
 from wizard.budget import engine_line, runtime_line
-from wizard.launch import launch
-from wizard.provenance import Origin
-from wizard.selection import Selection, Tool
+from wizard.decision.selection import Selection, Tool
+from wizard.serving.launch import launch
 
 TODAY = datetime.date(2026, 11, 30)
 GPU = "NVIDIA H100 80GB HBM3"

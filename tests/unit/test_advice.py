@@ -14,9 +14,9 @@ from wizard.advice.filling import fill_strategies
 from wizard.advice.needs import native_capability
 from wizard.answers import Answers
 from wizard.catalogue import strategies
-from wizard.gather import gather
-from wizard.launch import launch
-from wizard.trace import realised
+from wizard.decision.gather import gather
+from wizard.serving.launch import launch
+from wizard.serving.trace import realised
 
 MACHINE = machine(GPU, GPU)
 _NONE = {"engine.strategies": ...}

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from wizard.answers import NumberText
-from wizard.answers_file import InvalidAnswersError, merge, parse_layer, read_layer, validate
+from wizard.asking.answers_file import InvalidAnswersError, merge, parse_layer, read_layer, validate
 from wizard.errors import UsageError
 
 

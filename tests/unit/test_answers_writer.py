@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wizard.answers import NumberText
-from wizard.answers_file import merge, parse_layer, validate
-from wizard.answers_writer import render_answers
+from wizard.asking.answers_file import merge, parse_layer, validate
+from wizard.asking.answers_writer import render_answers
+from wizard.asking.example import example_tree
+from wizard.asking.questions import questions
 from wizard.budget.items import CATALOGUE
 from wizard.catalogue import migrations, strategies
-from wizard.example import example_tree
-from wizard.questions import questions
 
 DAY = datetime.date(2026, 11, 30)
 

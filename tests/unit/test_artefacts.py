@@ -15,8 +15,8 @@ from tests.unit.deliveries import approved
 from tests.unit.document_selections import full
 from tests.unit.selections import good_selection
 from wizard.artefacts import artefacts
+from wizard.decision.selection import Selection
 from wizard.document.redact import redacted
-from wizard.selection import Selection
 
 DIGEST = "@sha256:" + "0" * 64
 #: Stands in for `vllm`: writes its words and the environment down.

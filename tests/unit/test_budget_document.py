@@ -12,10 +12,10 @@ from tests.unit.document_selections import DAY, select
 from tests.unit.rule_mutations.budget import owned_inputs
 from tests.unit.test_document import lookup, part
 from wizard.budget.items import CATALOGUE
+from wizard.decision.selection import Selection
 from wizard.document.invariants import violations
 from wizard.document.reader import read
 from wizard.document.render import render, render_brief
-from wizard.selection import Selection
 
 HEADINGS = {"E": "Engine budget, line E", "R": "Runtime budget, line R"}
 _SEEN = {"source_ref": "quote (invented)", "observed_on": DAY}

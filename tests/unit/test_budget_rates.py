@@ -13,7 +13,7 @@ from iso4217 import Currency, __published__
 from tests.unit.document_selections import DAY, select
 from tests.unit.test_document import lookup, part
 from wizard.answers import EngineBudget, RuntimeBudget
-from wizard.answers_file import problems_of
+from wizard.asking.answers_file import problems_of
 from wizard.budget import EngineLine, RuntimeLine, engine_line, runtime_line
 from wizard.currencies import is_currency, list_date, minor_digits
 from wizard.document.invariants import violations

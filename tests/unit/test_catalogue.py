@@ -36,8 +36,8 @@ from wizard.catalogue.rows import (
 )
 from wizard.catalogue.vllm import packaged_facts, packaged_versions
 from wizard.errors import UsageError
-from wizard.flags import base_name
-from wizard.launch import answer_at
+from wizard.serving.flags import base_name
+from wizard.serving.launch import answer_at
 
 
 def _rows(file: str, table: str) -> list[dict[str, Any]]:

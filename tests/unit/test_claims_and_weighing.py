@@ -5,8 +5,8 @@ import pytest
 
 from probes.smoke.result import CeilingResult
 from probes.smoke.statistics import verdict
+from wizard.decision.weighing import first_place_stable, score
 from wizard.document import claims
-from wizard.weighing import first_place_stable, score
 
 
 def result(over: int, n: int, percentile: float = 95) -> CeilingResult:

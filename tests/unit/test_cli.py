@@ -3,6 +3,7 @@
 import datetime
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -12,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from wizard import __version__
-from wizard.answers_writer import render_answers
+from wizard.asking.answers_writer import render_answers
+from wizard.asking.example import example_tree
 from wizard.cli import run
-from wizard.example import example_tree
+from wizard.exit_codes import ExitCode
 
 Selwiz = Callable[..., int]
 
@@ -45,6 +47,16 @@ def test_every_command_has_help_with_an_example(command: str, capsys: pytest.Cap
         run([command, "--help"])
     assert ended.value.code == 0
     assert f"example:\n  selwiz {command}" in capsys.readouterr().out
+
+
+def test_every_exit_code_stands_in_help_and_readme(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        run(["--help"])
+    spoken = capsys.readouterr().out.partition("exit codes:")[2]
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    table = " ".join(re.findall(r"^\| ([\d, ]+) \|", readme, flags=re.MULTILINE))
+    codes = {str(int(code)) for code in ExitCode}
+    assert (set(re.findall(r"\b\d+", spoken)), set(re.findall(r"\d+", table))) == (codes, codes)
 
 
 @pytest.mark.parametrize("argv", [["--nothing"], ["propose"], ["propose", "--answers", "a", "--date", "soon"]])

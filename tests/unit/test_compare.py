@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from tests.unit.document_selections import DAY, almost_empty, full, select
+from wizard.asking.example import example_tree
 from wizard.cli import run
-from wizard.compare import compare
-from wizard.comparison_text import comparison_lines
-from wizard.example import example_tree
-from wizard.selection import Selection, to_json
+from wizard.decision.compare import compare, later_change
+from wizard.decision.selection import Selection, to_json
+from wizard.views.comparison import comparison_lines, later_lines
 
 Change = Callable[[dict[str, Any]], object]
 
@@ -139,3 +139,17 @@ def test_a_change_has_the_keys_of_the_contract(files: tuple[str, str], capsys: p
 def test_a_file_that_is_no_selection_is_2(text: str, tmp_path: Path, files: tuple[str, str]) -> None:
     (tmp_path / "bad.json").write_text(text)
     assert run(["diff", str(tmp_path / "bad.json"), files[0]]) == 2
+
+
+def test_a_question_says_what_changing_it_later_costs() -> None:
+    lines = later_lines("engine.chosen")
+    assert lines[0] == "Changed later, it touches line E and line R and voids what was measured before."
+    assert [line.split(":")[0] for line in lines[1:]] == ["Paid again in line E", "Paid again in line R"]
+
+
+def test_a_change_of_a_row_is_known_by_its_number_too() -> None:
+    assert later_change("engine.models[0].name").lapses
+
+
+def test_a_change_that_costs_nothing_says_nothing() -> None:
+    assert later_lines("governance.standards") == []

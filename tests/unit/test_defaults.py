@@ -3,11 +3,11 @@ from typing import Any
 import pytest
 
 from wizard.answers import Answers
-from wizard.answers_file import parse_layer
-from wizard.defaults import DEFAULTS, fill
-from wizard.gather import gather_layers
-from wizard.provenance import PRECEDENCE
-from wizard.questions import by_key
+from wizard.asking.answers_file import parse_layer
+from wizard.asking.defaults import DEFAULTS, fill
+from wizard.asking.provenance import PRECEDENCE
+from wizard.asking.questions import by_key
+from wizard.decision.gather import gather_layers
 
 
 def filled(**tables: Any) -> tuple[Answers, dict[str, str]]:

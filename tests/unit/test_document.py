@@ -20,10 +20,10 @@ from tests.unit.document_selections import (
     smoke,
     two_nodes,
 )
+from wizard.asking.example import example_tree
+from wizard.decision.selection import Selection
 from wizard.document.reader import Part, read
 from wizard.document.render import render, render_brief
-from wizard.example import example_tree
-from wizard.selection import Selection
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from tests.unit.document_selections import DAY, almost_empty, full, machine, point, select, smoke
+from wizard.asking.example import example_tree
+from wizard.decision.selection import Selection
 from wizard.document.charts import Series, latency_chart, memory_chart, xy_chart
 from wizard.document.markdown import NOT_GIVEN, Table
 from wizard.document.reader import Part, read
 from wizard.document.render import render
-from wizard.example import example_tree
-from wizard.selection import Selection
 
 
 def charts(text: str) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from probes.smoke.result import SmokeResult
 from tests.unit.document_selections import DAY, full, machine, select, smoke
 from tests.unit.test_document import example, lookup
-from wizard.answers_writer import render_answers
+from wizard.asking.answers_writer import render_answers
 from wizard.cli import run
 from wizard.document.render import render
 

@@ -7,9 +7,9 @@ import pytest
 
 import templates
 from tests.unit.document_selections import almost_empty, full, machine, smoke
+from wizard.decision.selection import Selection
 from wizard.document.invariants import Private, violations
 from wizard.document.render import render
-from wizard.selection import Selection
 
 
 @pytest.fixture(scope="module")

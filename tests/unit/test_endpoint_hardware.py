@@ -5,11 +5,11 @@ import pytest
 from probes.smoke.result import SmokeResult
 from tests.unit.document_selections import DAY, machine, select, smoke
 from tests.unit.test_document import _grades, lookup, part
+from wizard.asking.example import example_tree
+from wizard.decision.proof import limit_of, qualifier
+from wizard.decision.selection import Selection
 from wizard.document.context.measurement import rate
 from wizard.document.render import render
-from wizard.example import example_tree
-from wizard.proof import limit_of, qualifier
-from wizard.selection import Selection
 
 
 def endpoint(gpus: tuple[int, ...] | None, *, address: str = "http://127.0.0.1:8000") -> SmokeResult:

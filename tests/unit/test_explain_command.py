@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from probes.smoke.failure_table import TABLE
+from wizard.asking.questions import by_key
 from wizard.cli import run
-from wizard.questions import by_key
 
 LOG = """\
 (Worker pid=78) ERROR 11-30 22:30:12 [multiproc_executor.py:800] ValueError: To serve at least one request with the \

@@ -6,7 +6,7 @@ import pytest
 
 from probes.cuda import branch_in
 from tests.unit.selections import GPU, good_selection, machine, on_host
-from wizard.fit import cuda_major, fit_rows
+from wizard.serving.fit import cuda_major, fit_rows
 
 _X = "runtime.existing"
 _SGLANG: dict[str, Any] = {"runtime.product": "SGLang", "runtime.version": "0.5.23", "engine.strategies": {}}

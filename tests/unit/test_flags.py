@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from probes.vllm_facts import KnownFlag, VllmFacts, to_text
 from wizard.catalogue.vllm import packaged_facts
 from wizard.errors import UsageError
-from wizard.flags import base_name, check_flags, typed_flags
+from wizard.serving.flags import base_name, check_flags, typed_flags
 
 NOWHERE = Path("/nonexistent")
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tests.unit.selections import FACTS, MODEL, good_answers
 from wizard.errors import UsageError
-from wizard.launch import Launch, launch
-from wizard.trace import realised
+from wizard.serving.launch import Launch, launch
+from wizard.serving.trace import realised
 
 _EXTRA = "runtime.settings.extra_flags"
 

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.document_selections import machine
-from wizard.example import example_tree
-from wizard.live import answers_with, live_sizing
-from wizard.session import Session
+from wizard.asking.example import example_tree
+from wizard.sessions.session import Session
 from wizard.sizing.answer import ProposedSizing
-from wizard.sizing_view import sizing_line, sizing_lines
+from wizard.views.live import answers_with, live_sizing
+from wizard.views.sizing import sizing_line, sizing_lines
 
 DAY = datetime.date(2026, 11, 26)
 CALLS = "runtime.workload.concurrency"

@@ -16,9 +16,9 @@ from probes.machine import Driver, Gpu, Machine, RuntimeFound
 from probes.reading import Reading
 from probes.recorded import MOST_BYTES, read_machine_file, recorded_text
 from wizard.catalogue import gpus
+from wizard.decision.proof import is_planned
 from wizard.errors import UsageError
 from wizard.machine import confidence_of, enriched, machine_at, planned
-from wizard.proof import is_planned
 
 H100 = "NVIDIA H100 80GB HBM3"
 MIB = 1024**2

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.selections import good_answers
-from wizard.answers_file import InvalidAnswersError, merge, parse_layer, validate
+from wizard.asking.answers_file import InvalidAnswersError, merge, parse_layer, validate
 from wizard.budget.migration import engine_changes, runtime_changes
 from wizard.budget.money import EngineMoney
 from wizard.catalogue import migrations

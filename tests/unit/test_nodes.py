@@ -15,9 +15,9 @@ from probes.recorded import read_machine_file, recorded_text
 from probes.report import machine_table
 from tests.unit.document_selections import select
 from tests.unit.selections import GPU, machine, on_host, with_driver
+from wizard.asking.example import example_tree
 from wizard.cli import run
 from wizard.document.render import render
-from wizard.example import example_tree
 
 _GIB = 1024**3
 _RUNTIME = RuntimeFound(version="0.33.0", build="cuda", distribution="vllm", interpreter="/v/python", found_by="path")

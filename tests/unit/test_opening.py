@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from tests.unit.document_selections import DAY, full, machine
-from wizard.answers_writer import render_answers
-from wizard.compare import compare
-from wizard.example import example_tree
-from wizard.opening import changes_since, session_with_files
-from wizard.selection import Selection, to_json
-from wizard.snapshot import Snapshot
-from wizard.writing import selection_of
+from wizard.asking.answers_writer import render_answers
+from wizard.asking.example import example_tree
+from wizard.decision.compare import compare
+from wizard.decision.selection import Selection, to_json
+from wizard.screens.opening import changes_since, session_with_files
+from wizard.sessions.snapshot import Snapshot
+from wizard.sessions.writing import selection_of
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from wizard.advice.filling import fill_options
 from wizard.advice.options import STANDARD_GATES, gates_of, rejection_of
 from wizard.advice.situation import situation_of
 from wizard.answers import EngineOption
-from wizard.option_list import about_criteria, choices
-from wizard.weighing import flips, near_tie
+from wizard.decision.weighing import flips, near_tie
+from wizard.views.option_list import about_criteria, choices
 
 
 def _gate(name: str, gate: str, option: dict[str, Any] | None = None, **changes: Any) -> tuple[str, str]:

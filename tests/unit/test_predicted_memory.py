@@ -7,7 +7,7 @@ import pytest
 from tests.unit.document_selections import machine
 from tests.unit.selections import good_answers
 from wizard.catalogue.configurations import known_configuration
-from wizard.launch import launch
+from wizard.serving.launch import launch
 from wizard.sizing.run import predicted_memory
 
 MODEL = known_configuration("Qwen/Qwen3-32B-FP8")

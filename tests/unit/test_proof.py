@@ -1,8 +1,8 @@
 """Which machine a run is judged against."""
 
 from tests.unit.document_selections import full
+from wizard.decision.proof import probed_machine, qualifier
 from wizard.machine import planned
-from wizard.proof import probed_machine, qualifier
 
 
 def test_a_run_beside_a_plan_is_judged_by_its_own_machine() -> None:

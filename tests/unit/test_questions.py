@@ -1,6 +1,6 @@
 import pytest
 
-from wizard.questions import SECTIONS, Question, question_of, questions
+from wizard.asking.questions import SECTIONS, Question, question_of, questions
 
 
 def test_every_question_has_a_section_of_the_wizard() -> None:

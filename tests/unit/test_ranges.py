@@ -5,12 +5,12 @@ from decimal import Decimal
 
 import pytest
 
-from wizard.answers_file import parse_layer
-from wizard.defaults import answer_at
-from wizard.ranges import give_range
-from wizard.session import Session
-from wizard.snapshot import Snapshot
-from wizard.writing import draft_of, questions_for_colleagues, selection_of
+from wizard.asking.answers_file import parse_layer
+from wizard.asking.defaults import answer_at
+from wizard.asking.ranges import give_range
+from wizard.sessions.session import Session
+from wizard.sessions.snapshot import Snapshot
+from wizard.sessions.writing import draft_of, questions_for_colleagues, selection_of
 
 LOAD = "runtime.workload.concurrency"
 PRICE = "budget.runtime.items[0].unit_price"

@@ -10,9 +10,9 @@ import pytest
 from probes.machine import Machine
 from probes.recorded import recorded_text
 from tests.unit.document_selections import full
-from wizard.answers_writer import render_answers
+from wizard.asking.answers_writer import render_answers
+from wizard.asking.example import example_tree
 from wizard.cli import run
-from wizard.example import example_tree
 
 DAY = "2026-05-04"
 #: A reply as a colleague mails it: some values, and a row of its own.

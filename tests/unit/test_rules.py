@@ -16,12 +16,12 @@ from tests.unit.selections import (
     point,
     smoke,
 )
+from wizard.asking.questions import questions
 from wizard.catalogue import strategies
-from wizard.finding import Finding
-from wizard.launch import switch_of
-from wizard.questions import questions
+from wizard.decision.finding import Finding
 from wizard.rules import RULES, Rule, check, explain, sizing
-from wizard.trace import realised
+from wizard.serving.launch import switch_of
+from wizard.serving.trace import realised
 
 _E = "budget.engine.items"
 _R = "budget.runtime.items"

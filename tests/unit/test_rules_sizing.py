@@ -8,10 +8,10 @@ from probes.machine import Machine
 from probes.models import configuration_of, facts_of
 from tests.unit.selections import GPU, good_selection
 from wizard.catalogue.configurations import known_configuration
-from wizard.finding import Finding
+from wizard.decision.finding import Finding
+from wizard.decision.selection import Selection
 from wizard.machine import planned
 from wizard.rules import check, explain
-from wizard.selection import Selection
 from wizard.sizing.gpus import common_types
 from wizard.sizing.proposed import proposed_sizing
 

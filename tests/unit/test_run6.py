@@ -12,9 +12,9 @@ import pytest
 from probes.smoke.result import Mode
 from tests.unit.document_selections import DAY, machine, point, select, smoke
 from tests.unit.test_document import part
+from wizard.asking.example import example_tree
 from wizard.document.reader import Part
 from wizard.document.render import render
-from wizard.example import example_tree
 
 SECTION = "2.5 Measurement"
 

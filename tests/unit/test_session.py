@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wizard.answers_file import parse_layer, read_layer
-from wizard.answers_writer import render_answers
-from wizard.drafting import draft
+from wizard.asking.answers_file import parse_layer, read_layer
+from wizard.asking.answers_writer import render_answers
+from wizard.asking.example import example_tree
+from wizard.asking.questions import questions
+from wizard.asking.tree import get, shifted
+from wizard.decision.gather import gather_layers
 from wizard.errors import UsageError
-from wizard.example import example_tree
-from wizard.gather import gather_layers
-from wizard.questions import questions
-from wizard.session import Session
-from wizard.session_store import listed
-from wizard.tree import get, shifted
+from wizard.sessions.drafting import draft
+from wizard.sessions.session import Session
+from wizard.sessions.session_store import listed
 
 DAY = datetime.date(2026, 11, 30)
 LOAD = "runtime.workload.concurrency"

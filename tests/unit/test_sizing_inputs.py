@@ -10,8 +10,8 @@ import pytest
 from probes.errors import ProbeError
 from probes.models import configuration_of, read_configuration, read_weights
 from tests.unit.document_selections import full
+from wizard.decision.selection import Selection, to_json
 from wizard.errors import UsageError
-from wizard.selection import Selection, to_json
 from wizard.sizing.compute import compute
 from wizard.sizing.request import SizeRequest
 from wizard.sizing.source import find_model

@@ -21,13 +21,13 @@ from tests.unit.rule_mutations.nodes import fleet_of, two_nodes
 from tests.unit.selections import good_selection
 from tests.unit.selections import smoke as ran_once
 from tests.unit.test_smoke_plan import LOCAL, NONE, TOOL, plan_of, serve
+from wizard.decision.gather import Gathered
+from wizard.decision.proof import qualifier
+from wizard.decision.selection import Selection
 from wizard.document.context.measurement import runs
 from wizard.document.context.measurement_tables import conditions
 from wizard.errors import UsageError
-from wizard.gather import Gathered
-from wizard.proof import qualifier
-from wizard.selection import Selection
-from wizard.smoke_request import SmokeOptions, smoke_request
+from wizard.smoke.request import SmokeOptions, smoke_request
 
 HERE = Nodes(count=2, head_address="127.0.0.1", port=29777)
 FLEET = Nodes(count=3, head_address="10.0.0.1", port=29501, interface="eth1")

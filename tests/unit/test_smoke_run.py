@@ -1,8 +1,8 @@
 """What a failed smoke suggests, as the wizard applies it."""
 
 from probes.smoke.result import Remedy
-from wizard.session import Session
-from wizard.smoke_run import apply_remedy
+from wizard.sessions.session import Session
+from wizard.smoke.state import apply_remedy
 
 
 def test_a_value_is_replaced() -> None:

@@ -9,9 +9,9 @@ from probes.smoke.result import Capacity, CeilingResult, StrategySeen
 from probes.smoke.telemetry import Live, ServerSample
 from tests.unit.document_selections import smoke
 from tests.unit.test_smoke_points import plan
-from wizard.smoke_figures import course, figure_lines, latency_plot
-from wizard.smoke_run import SmokeChoices, SmokeRun
-from wizard.smoke_view import smoke_lines, verdict_words
+from wizard.smoke.state import SmokeChoices, SmokeRun
+from wizard.views.smoke import smoke_lines, verdict_words
+from wizard.views.smoke_figures import course, figure_lines, latency_plot
 
 CEILINGS = (Ceiling(metric="ttft_ms", percentile=95, limit_ms=100), Ceiling(metric="e2e_ms", percentile=99, limit_ms=9))
 

@@ -12,12 +12,12 @@ from tests.unit.document_selections import full
 from tests.unit.rule_mutations.nodes import two_nodes
 from tests.unit.selections import GPU, good_selection, machine
 from wizard.artefacts import artefacts
-from wizard.gather import carried_configuration
-from wizard.selection import Selection
+from wizard.decision.gather import carried_configuration
+from wizard.decision.selection import Selection
+from wizard.serving.spread import Spread, nodes_in_all
 from wizard.sizing.answer import Sizing
 from wizard.sizing.buy import Candidate
 from wizard.sizing.proposed import proposed_sizing
-from wizard.spread import Spread, nodes_in_all
 
 
 def _selection(launcher: str = "vllm", **changes: Any) -> Selection:

@@ -2,10 +2,10 @@
 
 import datetime
 
-from wizard.example import example_tree
-from wizard.live import answers_with
-from wizard.session import Session
-from wizard.unit_view import unit_cost_words
+from wizard.asking.example import example_tree
+from wizard.sessions.session import Session
+from wizard.views.live import answers_with
+from wizard.views.unit_cost import unit_cost_words
 
 
 def lines(line: str, key: str = "", raw: str = "") -> str:

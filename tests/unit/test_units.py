@@ -2,10 +2,10 @@
 
 import pytest
 
-from wizard.questions import by_key
-from wizard.session import Session
-from wizard.typed import UnusableError, parse
-from wizard.units import AmbiguousError, understand
+from wizard.asking.questions import by_key
+from wizard.asking.typed import UnusableError, parse
+from wizard.asking.units import AmbiguousError, understand
+from wizard.sessions.session import Session
 
 
 @pytest.mark.parametrize(

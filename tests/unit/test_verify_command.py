@@ -15,8 +15,8 @@ from tests.unit.document_selections import full
 from tests.unit.selections import GPU, MODEL, good_selection, machine
 from tests.unit.test_smoke_endpoint import Endpoint, serving
 from wizard.cli import run
+from wizard.decision.selection import Selection, to_json
 from wizard.document.render import render
-from wizard.selection import Selection, to_json
 
 MODELS = {"data": [{"id": MODEL, "root": MODEL, "owned_by": "vllm", "max_model_len": 16384}]}
 

@@ -4,9 +4,9 @@ import datetime
 
 import pytest
 
-from wizard.example import example_tree
-from wizard.session import Session
-from wizard.what_if import KEYS, keep, shown_now, suppose
+from wizard.asking.example import example_tree
+from wizard.sessions.session import Session
+from wizard.views.what_if import KEYS, keep, shown_now, suppose
 
 GPUS, TENSOR = "runtime.hardware.gpus_per_replica", "runtime.layout.tensor_parallel"
 

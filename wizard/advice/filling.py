@@ -9,7 +9,7 @@ from wizard.advice.situation import situation_of
 from wizard.advice.strategies import advise
 from wizard.answers import Answers, EngineOption
 from wizard.answers.engine import Gate, StrategyAnswer
-from wizard.provenance import Origin
+from wizard.asking.provenance import Origin
 
 #: What the document names as the source of such a decision.
 SOURCE = "the facts of model, machine and workload"

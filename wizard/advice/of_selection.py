@@ -2,7 +2,7 @@
 
 from wizard.advice.filling import carried_facts
 from wizard.advice.situation import Situation, situation_of
-from wizard.selection import Selection
+from wizard.decision.selection import Selection
 
 
 def situation_in(selection: Selection) -> Situation:

@@ -7,7 +7,7 @@ from probes.models import ModelFacts
 from wizard.answers import Answers
 from wizard.catalogue import gpu_row
 from wizard.catalogue.rows import GpuRow
-from wizard.launch import Launch, launch
+from wizard.serving.launch import Launch, launch
 
 GIB = 1024**3
 

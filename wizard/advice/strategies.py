@@ -8,8 +8,8 @@ from wizard.advice.matters import Opinion, opinion
 from wizard.advice.needs import Prerequisite, Verdict, prerequisite
 from wizard.advice.situation import Situation
 from wizard.catalogue import Flag, Strategy, Switch, engines, strategies
-from wizard.launch import switch_of
-from wizard.trace import realised
+from wizard.serving.launch import switch_of
+from wizard.serving.trace import realised
 
 #: `matters`: a person decides. `follows`: model or runtime decide by themselves. `not_here`: it has no use here.
 Place = Literal["matters", "follows", "not_here"]

@@ -1,7 +1,7 @@
 """How one answer is declared: its type, its title, why it is asked, and its unit.
 
-The answer models carry the questions with them. `wizard.questions` reads them from here, so that the form, the answers
-file, the JSON Schema and the list of what is missing are one list and cannot drift apart.
+The answer models carry the questions with them. `wizard.asking.questions` reads them from here, so that the form, the
+answers file, the JSON Schema and the list of what is missing are one list and cannot drift apart.
 """
 
 import re
@@ -101,7 +101,7 @@ class Table(BaseModel):
     # The questions are there at once; the validator, which takes longer, is built when a first answer is checked.
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
-    #: The section of the wizard that asks for this table (see `wizard.questions.SECTIONS`).
+    #: The section of the wizard that asks for this table (see `wizard.asking.questions.SECTIONS`).
     section: ClassVar[str] = ""
 
     @classmethod

@@ -4,8 +4,8 @@ from typing import Any
 
 from wizard.artefacts.facts import heading
 from wizard.artefacts.text import yaml_text
+from wizard.decision.selection import Selection
 from wizard.document import formats
-from wizard.selection import Selection
 
 #: The histograms of vLLM 0.32 and 0.33, in seconds (vllm/v1/metrics/loggers.py).
 HISTOGRAMS = {

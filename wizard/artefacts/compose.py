@@ -18,9 +18,9 @@ from wizard.artefacts.facts import (
     shares_memory,
 )
 from wizard.artefacts.text import yaml_text
+from wizard.decision.selection import Selection
 from wizard.document.redact import redacted
-from wizard.launch import is_variable
-from wizard.selection import Selection
+from wizard.serving.launch import is_variable
 
 
 def compose(selection: Selection) -> str:

@@ -5,10 +5,10 @@ import re
 from dataclasses import dataclass
 
 from wizard.catalogue.vllm import release_of
+from wizard.decision.selection import Selection
 from wizard.document.redact import redacted
-from wizard.launch import MODEL_DIR, RAY_PORT, SECRET_VARIABLES
-from wizard.selection import Selection
-from wizard.spread import spread
+from wizard.serving.launch import MODEL_DIR, RAY_PORT, SECRET_VARIABLES
+from wizard.serving.spread import spread
 
 #: Where a container finds the model's folder, and the Hub's cache.
 MODEL_IN_CONTAINER, CACHE_IN_CONTAINER = "/model", "/hf"

@@ -23,9 +23,9 @@ from wizard.artefacts.facts import (
     shares_memory,
 )
 from wizard.artefacts.text import yaml_text
+from wizard.decision.selection import Selection
 from wizard.document.redact import redacted
-from wizard.launch import HEAD_ADDRESS, NODE_RANK, is_variable
-from wizard.selection import Selection
+from wizard.serving.launch import HEAD_ADDRESS, NODE_RANK, is_variable
 
 NO_IMAGE = "IMAGE-NOT-GIVEN"
 _NAME = "vllm"

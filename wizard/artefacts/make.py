@@ -4,7 +4,7 @@ from wizard.artefacts.alerts import alerts
 from wizard.artefacts.compose import compose
 from wizard.artefacts.kubernetes import kubernetes
 from wizard.artefacts.script import script
-from wizard.selection import Selection
+from wizard.decision.selection import Selection
 
 
 def artefacts(selection: Selection) -> dict[str, bytes]:

@@ -5,9 +5,9 @@ import shlex
 
 from wizard.artefacts.facts import heading, secrets
 from wizard.artefacts.text import comment
+from wizard.decision.selection import Selection
 from wizard.document.redact import redacted
-from wizard.launch import HEAD_ADDRESS, MODEL_DIR, NODE_RANK, RAY_PORT, is_variable
-from wizard.selection import Selection
+from wizard.serving.launch import HEAD_ADDRESS, MODEL_DIR, NODE_RANK, RAY_PORT, is_variable
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 

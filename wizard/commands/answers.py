@@ -4,12 +4,12 @@ import argparse
 import datetime
 from pathlib import Path
 
-from wizard.answers_file import Tree
-from wizard.answers_writer import Wanted, everything, render_answers
+from wizard.asking.answers_file import Tree
+from wizard.asking.answers_writer import Wanted, everything, render_answers
+from wizard.asking.open_answers import open_answers, open_words
 from wizard.console import put, say
 from wizard.errors import UsageError
 from wizard.exit_codes import ExitCode
-from wizard.open_answers import open_answers, open_words
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
@@ -19,7 +19,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.missing:
         text = _missing(arguments.answers, arguments.machine, arguments.colleague)
     elif arguments.example:
-        from wizard.example import example_tree
+        from wizard.asking.example import example_tree
 
         day = arguments.date or datetime.datetime.now(datetime.UTC).date()
         text = render_answers(example_tree(day, arguments.example), blanks=False)
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _missing(files: list[Path], machine: str | None, colleague: str | None) -> str:
-    from wizard.gather import gather
+    from wizard.decision.gather import gather
 
     if not files:
         raise UsageError("--missing needs the answers that are there.", "Add --answers FILE.")

@@ -5,15 +5,15 @@ import datetime
 from dataclasses import replace
 from itertools import groupby
 
-from wizard.assemble import assemble
+from wizard.asking.open_answers import open_words
 from wizard.console import put_json, put_lines
+from wizard.decision.assemble import assemble
+from wizard.decision.finding import Finding, Severity
+from wizard.decision.gather import gather
 from wizard.errors import UsageError
-from wizard.evidence_folder import machine_beside, measured_on, read_evidence
 from wizard.exit_codes import ExitCode
-from wizard.finding import Finding, Severity
-from wizard.gather import gather
-from wizard.open_answers import open_words
 from wizard.rules import RULES, explain, group_of
+from wizard.smoke.evidence_folder import machine_beside, measured_on, read_evidence
 
 _HEADINGS: dict[Severity, str] = {"block": "Blocking", "warn": "Warning", "note": "Note"}
 

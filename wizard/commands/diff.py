@@ -2,11 +2,11 @@
 
 import argparse
 
-from wizard.compare import compare
-from wizard.comparison_text import comparison_lines
 from wizard.console import put_json, put_lines
+from wizard.decision.compare import compare
+from wizard.decision.selection_file import read_selection
 from wizard.exit_codes import ExitCode
-from wizard.selection_file import read_selection
+from wizard.views.comparison import comparison_lines
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from wizard.console import put_lines
 from wizard.exit_codes import ExitCode
-from wizard.log_words import log_words, read_log
+from wizard.views.log_words import log_words, read_log
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:

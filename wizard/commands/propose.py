@@ -9,15 +9,15 @@ from pathlib import Path
 
 from probes.smoke.result import SmokeResult
 from wizard.console import put, say
+from wizard.decision.gather import Gathered, gather
+from wizard.decision.selection import Selection
 from wizard.document.write import outputs, require_writable
-from wizard.drafting import draft
 from wizard.errors import UsageError
-from wizard.evidence_folder import Evidence, machine_beside, measured_on, read_evidence
 from wizard.exit_codes import ExitCode, first_of
-from wizard.gather import Gathered, gather
 from wizard.paths import state_dir
 from wizard.rules.lapses import lapses
-from wizard.selection import Selection
+from wizard.sessions.drafting import draft
+from wizard.smoke.evidence_folder import Evidence, machine_beside, measured_on, read_evidence
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
@@ -68,8 +68,8 @@ def _gather(arguments: argparse.Namespace, given: Evidence | None) -> Gathered:
 
 def _smoke(arguments: argparse.Namespace, gathered: Gathered, folder: Path) -> SmokeResult:
     # Most documents start nothing, and these imports cost them 65 ms.
-    from wizard.run_smoke import confirmed_smoke
-    from wizard.smoke_request import SmokeOptions, smoke_request
+    from wizard.smoke.plain import confirmed_smoke
+    from wizard.smoke.request import SmokeOptions, smoke_request
 
     options = SmokeOptions(
         out_dir=folder,
@@ -91,7 +91,9 @@ def _report(selection: Selection) -> ExitCode:
         say(f"{finding.rule} blocks: {finding.message} {finding.remedy}")
     if blocking:
         codes.append(ExitCode.BLOCKED)
-    for lapse in lapses(selection):
+    # The stand-in never had the layout of the selection; the document says what it is worth.
+    stand_in = selection.smoke is not None and selection.smoke.mode == "tiny"
+    for lapse in () if stand_in else lapses(selection):
         say(f"Lapsed since the run: {lapse.words}.")
     say(
         f"Status {selection.status}: {len(blocking)} blocking of {len(selection.findings)} findings, "

@@ -3,12 +3,12 @@
 import argparse
 from typing import Any
 
+from wizard.asking.open_answers import open_answers
+from wizard.asking.provenance import origin_of
+from wizard.asking.questions import leaves
 from wizard.console import put_lines
+from wizard.decision.gather import gather
 from wizard.exit_codes import ExitCode
-from wizard.gather import gather
-from wizard.open_answers import open_answers
-from wizard.provenance import origin_of
-from wizard.questions import leaves
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:

@@ -10,14 +10,14 @@ from probes.smoke.imported import NotAResult, import_result
 from probes.smoke.report import utc_now
 from probes.smoke.result import SmokeResult
 from wizard.console import put, say
+from wizard.decision.gather import Gathered, gather
 from wizard.document.evidence import MACHINE, machine_file
 from wizard.document.write import write_files
 from wizard.errors import CannotWriteError, UsageError
 from wizard.exit_codes import ExitCode
-from wizard.gather import Gathered, gather
 from wizard.paths import state_dir
-from wizard.run_smoke import confirmed_smoke
-from wizard.smoke_request import SmokeOptions, smoke_request
+from wizard.smoke.plain import confirmed_smoke
+from wizard.smoke.request import SmokeOptions, smoke_request
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:

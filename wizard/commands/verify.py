@@ -9,11 +9,11 @@ from pathlib import Path
 
 from wizard import __version__
 from wizard.console import put_json, put_lines, say
+from wizard.decision.selection import Selection
+from wizard.decision.selection_file import read_selection
 from wizard.document.write import outputs, write_text
 from wizard.errors import UsageError
 from wizard.exit_codes import ExitCode, first_of
-from wizard.selection import Selection
-from wizard.selection_file import read_selection
 from wizard.verify.check import Delivered
 from wizard.verify.compare import compare
 from wizard.verify.readers import Sources, look
@@ -60,10 +60,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 def _measured(arguments: argparse.Namespace, selection: Selection, delivered: Delivered) -> Delivered:
     """The delivery with a short measurement of the approved load; its files are kept beside the report."""
-    from wizard.gather import Gathered
+    from wizard.decision.gather import Gathered
     from wizard.paths import state_dir
-    from wizard.run_smoke import confirmed_smoke
-    from wizard.smoke_request import SmokeOptions, smoke_request
+    from wizard.smoke.plain import confirmed_smoke
+    from wizard.smoke.request import SmokeOptions, smoke_request
 
     gathered = Gathered(selection.answers, selection.origins, (), {}, None, selection.models)
     with ExitStack() as stack:

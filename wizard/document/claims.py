@@ -6,8 +6,8 @@ production, of concurrencies that were not run, or of a percentile that the numb
 
 from probes.smoke.result import CeilingResult, Metric, Mode, Point
 from probes.smoke.statistics import requests_needed
+from wizard.decision.proof import Limit, Qualifier
 from wizard.document import formats
-from wizard.proof import Limit, Qualifier
 
 METRICS: dict[Metric, str] = {"ttft_ms": "TTFT", "tpot_ms": "TPOT", "e2e_ms": "E2E"}
 

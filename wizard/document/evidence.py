@@ -17,11 +17,11 @@ from probes.recorded import without_home
 from probes.smoke.result import SmokeResult
 from wizard.artefacts import artefacts
 from wizard.catalogue import engine_id, engines, model_facts, strategies
+from wizard.decision.proof import probed_machine
+from wizard.decision.selection import EvidenceFile, Selection
 from wizard.document import formats
 from wizard.errors import UsageError
 from wizard.machine import gpu_of
-from wizard.proof import probed_machine
-from wizard.selection import EvidenceFile, Selection
 
 #: What a smoke leaves that belongs to the evidence: what it is, and the command that made it. Nothing else in the
 #: folder is taken, so that a person's own file never ends up in it.

@@ -13,13 +13,13 @@ from probes.smoke.statistics import requests_needed
 from wizard.budget import catalogue_item
 from wizard.budget.money import ARITHMETIC
 from wizard.currencies import minor_digits
+from wizard.decision.selection import Selection
 from wizard.document.context.alternatives import PRICES
 from wizard.document.context.measurement import runs
 from wizard.document.context.money import AMOUNTS, BASIS
 from wizard.document.reader import Part, ReadTable, read
 from wizard.document.redact import private_parts
 from wizard.document.render import FUNDING
-from wizard.selection import Selection
 
 
 class Violation(NamedTuple):

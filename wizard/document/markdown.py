@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from wizard.document.redact import redacted
 from wizard.paths import cache_dir
+from wizard.printable import fitted
 
 if TYPE_CHECKING:
     from jinja2 import BytecodeCache, Environment
@@ -52,7 +53,7 @@ def plain(text: str, limit: int = CELL_LIMIT) -> str:
     if not (composed.isascii() and composed.isprintable()):
         composed = "".join(" " if unicodedata.category(c) in _INVISIBLE else c for c in composed)
     line = " ".join(composed.split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    return fitted(line, limit)
 
 
 def cell(text: str, limit: int = CELL_LIMIT) -> Markup:

@@ -1,6 +1,7 @@
 """The document of a selection: the same selection gives the same bytes, whatever the machine, locale or day."""
 
 from wizard.budget import tokens_per_year
+from wizard.decision.selection import Selection
 from wizard.document.context import coupling
 from wizard.document.context.annexes import annexes
 from wizard.document.context.board import board
@@ -14,7 +15,6 @@ from wizard.document.context.money import engine_block, funding, runtime_block
 from wizard.document.context.runtime import runtime
 from wizard.document.context.sizing import sizing
 from wizard.document.markdown import Table, rendered
-from wizard.selection import Selection
 
 FUNDING = ("Line", "Purpose", "One-time", "Recurring per year", "Currency", "Owner", "Approval route")
 

@@ -5,7 +5,8 @@ A rule fires only on what is known. What is missing is an open question, except 
 
 import re
 
-from wizard.finding import Finding, Severity
+from wizard.decision.finding import Finding, Severity
+from wizard.decision.selection import Selection
 from wizard.rules import (
     agreement,
     budget,
@@ -28,7 +29,6 @@ from wizard.rules import (
     structure,
 )
 from wizard.rules.rule import Rule
-from wizard.selection import Selection
 
 __all__ = ["GROUPS", "RULES", "Rule", "check", "explain", "group_of"]
 

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator
 
-from wizard.defaults import calls_in_flight
-from wizard.finding import Finding
-from wizard.proof import carried_model
+from wizard.asking.defaults import calls_in_flight
+from wizard.decision.finding import Finding
+from wizard.decision.proof import carried_model
+from wizard.decision.selection import Selection
 from wizard.rules.rule import Rule, finding, listed, number, shortened
-from wizard.selection import Selection
 
 _LOAD = "runtime.workload"
 #: Words that name whatever is newest, and signs that name a range of versions.

@@ -9,10 +9,10 @@ from wizard.answers import Item, RuntimeItem
 from wizard.budget import EngineRow, catalogue_item
 from wizard.budget.items import counts_gpus
 from wizard.catalogue import engine_id, engines
-from wizard.finding import Finding
-from wizard.proof import gpus_in_all
+from wizard.decision.finding import Finding
+from wizard.decision.proof import gpus_in_all
+from wizard.decision.selection import Selection
 from wizard.rules.rule import Rule, finding, listed
-from wizard.selection import Selection
 
 #: Units that measure hardware in use; only licences and support may be priced by them in line E.
 _HARDWARE_UNITS = {"gpu-hours", "gpu-months", "gpu-years", "gb-months", "kwh", "node-hours"}

@@ -6,12 +6,12 @@ from decimal import Decimal
 
 from wizard.answers import Item
 from wizard.catalogue import EngineRow, engine_id, engines
-from wizard.finding import Finding, Severity
-from wizard.proof import qualifier
+from wizard.decision.finding import Finding, Severity
+from wizard.decision.proof import qualifier
+from wizard.decision.selection import Selection
 from wizard.rules.budget import every_item, is_owned, is_priced, needed_items, unit_of
 from wizard.rules.rule import Rule, counted, finding, listed, number
-from wizard.selection import Selection
-from wizard.trace import realised
+from wizard.serving.trace import realised
 
 #: GPU-hours that one unit of capacity pays for; a month is a twelfth of 8,760 hours.
 _HOURS = {"gpu-hours": Decimal(1), "gpu-months": Decimal(730), "gpu-years": Decimal(8760)}

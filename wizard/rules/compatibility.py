@@ -1,13 +1,13 @@
 """Rules on whether model, strategies, settings and hardware fit together."""
 
 from wizard.catalogue import engines, strategies
-from wizard.finding import Finding, Severity
-from wizard.launch import EXTRA_FLAGS, answer_at, switch_of
-from wizard.proof import carried_model, is_planned, probed_machine, same_gpu, usable_gpus
+from wizard.decision.finding import Finding, Severity
+from wizard.decision.proof import carried_model, is_planned, probed_machine, same_gpu, usable_gpus
+from wizard.decision.selection import Selection
 from wizard.rules.rule import Rule, finding, listed, number
-from wizard.selection import Selection
-from wizard.spread import spread
-from wizard.trace import Realised, realised
+from wizard.serving.launch import EXTRA_FLAGS, answer_at, switch_of
+from wizard.serving.spread import spread
+from wizard.serving.trace import Realised, realised
 
 _TENSOR = "runtime.layout.tensor_parallel"
 _WORDS = {"adopt": "adopted", "defer": "deferred", "reject": "rejected"}

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from wizard.answers import EngineBudget, RuntimeBudget
 from wizard.answers.budget import Rate
 from wizard.budget.rates import quoted_in, usable_rates
-from wizard.finding import Finding
+from wizard.decision.finding import Finding
+from wizard.decision.selection import Selection
 from wizard.rules.budget import STALE_DAYS, is_priced, needed_items
 from wizard.rules.rule import Rule, finding, listed
-from wizard.selection import Selection
 
 
 def amounts_can_be_added(selection: Selection) -> list[Finding]:

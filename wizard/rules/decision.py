@@ -7,12 +7,12 @@ from decimal import Decimal
 from wizard.answers import Answers
 from wizard.answers.engine import EngineOption
 from wizard.answers.governance import Assumption, OpenQuestion, Risk
-from wizard.finding import Finding
-from wizard.proof import carried_model, same_name
+from wizard.decision.finding import Finding
+from wizard.decision.proof import carried_model, same_name
+from wizard.decision.selection import Selection
+from wizard.decision.weighing import SHIFT, TIE_PERCENT, first_place_stable, near_tie, score
 from wizard.rules.governance import chosen_option
 from wizard.rules.rule import Rule, counted, finding, listed, shortened
-from wizard.selection import Selection
-from wizard.weighing import SHIFT, TIE_PERCENT, first_place_stable, near_tie, score
 
 _GREATEST_WEIGHT = 40
 #: NVML gives GeForce and TITAN cards names that begin so.

@@ -2,10 +2,10 @@
 
 from wizard.answers import Answers, EngineOption
 from wizard.catalogue import engine_id
-from wizard.finding import Finding, Severity
-from wizard.proof import same_name
+from wizard.decision.finding import Finding, Severity
+from wizard.decision.proof import same_name
+from wizard.decision.selection import Selection
 from wizard.rules.rule import Rule, finding, listed
-from wizard.selection import Selection
 
 
 def every_part_has_an_owner(selection: Selection) -> list[Finding]:

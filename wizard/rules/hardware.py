@@ -13,13 +13,13 @@ from probes.cuda import COMPATIBLE_BRANCHES, CUDA_DRIVERS, WORKSTATION, branch_i
 from probes.machine import Gpu, Machine
 from wizard.advice.needs import native_capability
 from wizard.catalogue import GpuRow, engine_id, engines, gpus, gpus_named
-from wizard.finding import Finding, Severity
-from wizard.fit import cuda_major
-from wizard.gpu_needs import format_needs
-from wizard.proof import carried_model, same_gpu, usable_gpus
+from wizard.decision.finding import Finding, Severity
+from wizard.decision.proof import carried_model, same_gpu, usable_gpus
+from wizard.decision.selection import Selection
 from wizard.rules.rule import Rule, counted, finding, listed, number
-from wizard.selection import Selection
-from wizard.spread import spread
+from wizard.serving.fit import cuda_major
+from wizard.serving.gpu_needs import format_needs
+from wizard.serving.spread import spread
 
 _GPU = "runtime.hardware.gpu"
 _ON_DELIVERY = "Make it a condition of acceptance, and probe the machine on delivery."

@@ -11,10 +11,17 @@ from typing import Literal, NamedTuple
 
 from probes.cuda import branch_in
 from probes.smoke.result import Point, SmokeResult
-from wizard.launch import Launch
-from wizard.proof import asked_points, carried_model, hardware_verified, probed_machine, qualifier, ran_other_model
+from wizard.decision.proof import (
+    asked_points,
+    carried_model,
+    hardware_verified,
+    probed_machine,
+    qualifier,
+    ran_other_model,
+)
+from wizard.decision.selection import Selection
 from wizard.rules.rule import counted, number
-from wizard.selection import Selection
+from wizard.serving.launch import Launch
 
 Trigger = Literal["age", "version", "revision", "driver", "format", "layout", "load", "ceilings", "settings"]
 

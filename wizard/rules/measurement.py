@@ -1,11 +1,11 @@
 """Rules on what was measured: they say no more than the run may prove."""
 
 from probes.smoke.result import CeilingResult, Point, SmokeResult
-from wizard.finding import Finding, Severity
-from wizard.proof import asked_points, carried_model, is_own_state, limit_of, qualifier, ran_other_model
+from wizard.decision.finding import Finding, Severity
+from wizard.decision.proof import asked_points, carried_model, is_own_state, limit_of, qualifier, ran_other_model
+from wizard.decision.selection import Selection
 from wizard.rules.lapses import lapses
 from wizard.rules.rule import Rule, finding, listed, number
-from wizard.selection import Selection
 
 _METRICS = {"ttft_ms": "TTFT", "tpot_ms": "TPOT", "e2e_ms": "E2E"}
 

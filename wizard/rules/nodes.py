@@ -1,12 +1,12 @@
 """Rules on replicas that span nodes: how the ranks lie on them, what they share, and who pays for the network."""
 
 from probes.machine import Machine
-from wizard.finding import Finding
-from wizard.proof import carried_model, is_planned
+from wizard.decision.finding import Finding
+from wizard.decision.proof import carried_model, is_planned
+from wizard.decision.selection import Selection
 from wizard.rules.budget import needed_items
 from wizard.rules.rule import Rule, counted, finding, number
-from wizard.selection import Selection
-from wizard.spread import nodes_in_all, spread
+from wizard.serving.spread import nodes_in_all, spread
 
 _NODES = "runtime.layout.nodes_per_replica"
 _TENSOR = "runtime.layout.tensor_parallel"

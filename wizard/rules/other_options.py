@@ -8,10 +8,10 @@ from wizard.answers.budget import Alternative
 from wizard.budget import EngineLine, RuntimeLine
 from wizard.budget.alternatives import OptionLine, engine_options, option_name, replaced_ids, runtime_options
 from wizard.budget.rates import foreign_currency, usable_rates
-from wizard.finding import Finding
+from wizard.decision.finding import Finding
+from wizard.decision.selection import Selection
 from wizard.rules.budget import STALE_DAYS
 from wizard.rules.rule import Rule, finding, listed
-from wizard.selection import Selection
 
 _NEEDED = (
     ("name", "name"),

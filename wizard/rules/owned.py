@@ -7,11 +7,11 @@ from typing import get_args
 from wizard.answers import RuntimeItem
 from wizard.answers.budget import OwnedInput, OwnedName, OwnedPart
 from wizard.budget.owned import MONEY, UNIT, OwnedYear, owned_year
-from wizard.finding import Finding
-from wizard.proof import gpus_in_all
+from wizard.decision.finding import Finding
+from wizard.decision.proof import gpus_in_all
+from wizard.decision.selection import Selection
 from wizard.rules.budget import STALE_DAYS, unit_of
 from wizard.rules.rule import Rule, finding, listed, number
-from wizard.selection import Selection
 
 _PERIODS = {"monthly": 12, "yearly": 1, "usage-yearly": 1, None: 1}
 _OWNED = "budget.runtime.owned"

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from wizard.answers import Item
 from wizard.answers.budget import Line
 from wizard.catalogue import gpus, gpus_named
-from wizard.finding import Finding
+from wizard.decision.finding import Finding
+from wizard.decision.selection import Selection
 from wizard.rules.budget import every_item, is_owned, is_paid, needed_items
 from wizard.rules.rule import Rule, finding, listed
-from wizard.selection import Selection
 
 _LINES = (("engine", "E"), ("runtime", "R"))
 _POOLED = re.compile(

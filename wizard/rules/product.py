@@ -4,10 +4,10 @@ import re
 
 from wizard.catalogue import engine_id, engines, knobs
 from wizard.catalogue.vllm import packaged_facts, packaged_versions, release_of
-from wizard.finding import Finding, Severity
-from wizard.fit import fit_rows, product_row
+from wizard.decision.finding import Finding, Severity
+from wizard.decision.selection import Selection
 from wizard.rules.rule import Rule, finding, listed, shortened
-from wizard.selection import Selection
+from wizard.serving.fit import fit_rows, product_row
 
 _EXISTING = ("platform", "gateway", "identity", "monitoring", "registry", "driver_policy")
 _METRIC = re.compile(r"\b(vllm|sglang|trtllm|lmdeploy|llamacpp)[:_]\w+", re.IGNORECASE)

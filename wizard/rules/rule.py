@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from wizard.finding import Finding, Severity
-from wizard.selection import Selection
+from wizard.decision.finding import Finding, Severity
+from wizard.decision.selection import Selection
 
 
 class Rule(NamedTuple):

@@ -3,11 +3,11 @@
 from itertools import pairwise
 
 from probes.smoke.result import Point, SmokeResult
-from wizard.finding import Finding, Severity
-from wizard.proof import asked_points, qualifier
+from wizard.decision.finding import Finding, Severity
+from wizard.decision.proof import asked_points, qualifier
+from wizard.decision.selection import Selection
 from wizard.rules.lapses import Trigger, lapses
 from wizard.rules.rule import Rule, finding, listed, number
-from wizard.selection import Selection
 
 #: Shares that a measurement may be off without a word.
 _EXCLUDED, _SHORT, _RATE = 0.05, 0.05, 0.02

@@ -3,11 +3,11 @@
 import ipaddress
 import re
 
-from wizard.finding import Finding
-from wizard.proof import carried_model
+from wizard.decision.finding import Finding
+from wizard.decision.proof import carried_model
+from wizard.decision.selection import Selection
 from wizard.rules.rule import Rule, finding, listed, shortened
-from wizard.selection import Selection
-from wizard.trace import realised
+from wizard.serving.trace import realised
 
 _KEY_ALONE = re.compile(r"api[- ]?keys?|--api-key|\bown key|runtime'?s? key|key of the runtime|bearer", re.IGNORECASE)
 _CONTROL = re.compile(

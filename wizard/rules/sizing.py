@@ -4,10 +4,10 @@ They refuse only on figures that hold nothing estimated (C5) or leave out whatev
 machine that will be bought they rest on the catalogue and are notes, to be seen to on delivery.
 """
 
-from wizard.finding import Finding, Severity
-from wizard.proof import is_planned
+from wizard.decision.finding import Finding, Severity
+from wizard.decision.proof import is_planned
+from wizard.decision.selection import Selection
 from wizard.rules.rule import Rule, finding, number
-from wizard.selection import Selection
 from wizard.sizing.answer import ProposedSizing, Sizing
 
 _GPUS = "runtime.hardware.gpus_per_replica"

@@ -9,13 +9,13 @@ from wizard.advice.situation import situation_of
 from wizard.answers.engine import StrategyAnswer
 from wizard.catalogue import engines, pairs, strategies
 from wizard.catalogue.rows import NeedKind
-from wizard.finding import Finding, Severity
-from wizard.launch import EXTRA_FLAGS
-from wizard.proof import carried_model
+from wizard.decision.finding import Finding, Severity
+from wizard.decision.proof import carried_model
+from wizard.decision.selection import Selection
 from wizard.rules.hardware import proposed_gpu
 from wizard.rules.rule import Rule, counted, finding, number
-from wizard.selection import Selection
-from wizard.trace import realised
+from wizard.serving.launch import EXTRA_FLAGS
+from wizard.serving.trace import realised
 
 _DRAFTLESS = ("ngram", "ngram_gpu", "suffix", "mtp")
 #: The dynamic setting of vLLM's own example speculates less from here on (0.33.0 docs/features/speculative_decoding).

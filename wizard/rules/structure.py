@@ -2,11 +2,11 @@
 
 import re
 
+from wizard.asking.questions import leaves
 from wizard.catalogue import strategies
-from wizard.finding import Finding
-from wizard.questions import leaves
+from wizard.decision.finding import Finding
+from wizard.decision.selection import Selection
 from wizard.rules.rule import Rule, counted, finding, listed, shortened
-from wizard.selection import Selection
 
 #: A number of GPUs, or an amount of money, in running text.
 _GPU_COUNT = re.compile(r"\b\d+\s*(?:x|×)?\s*(?:NVIDIA\s+)?(?:GPUs?\b|[ABHL]\d{2,3}S?\b)", re.IGNORECASE)

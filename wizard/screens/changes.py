@@ -6,9 +6,9 @@ from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from wizard.comparison_text import comparison_lines
 from wizard.printable import printable
 from wizard.screens.page import Page
+from wizard.views.comparison import comparison_lines
 
 
 class ChangesScreen(Page):

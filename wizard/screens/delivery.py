@@ -13,12 +13,12 @@ from textual.widgets import Static
 
 from probes.errors import ProbeError
 from wizard import __version__
+from wizard.decision.selection_file import read_selection
 from wizard.document.write import write_text
 from wizard.errors import SelwizError
 from wizard.printable import printable
 from wizard.screens.modals import Field, FieldsScreen, PathScreen
 from wizard.screens.page import Page
-from wizard.selection_file import read_selection
 from wizard.verify.check import Check
 from wizard.verify.compare import compare
 from wizard.verify.readers import Sources, look

@@ -156,7 +156,7 @@ class Places(Provider):
     def _questions(self) -> Iterator[Place]:
         if not self.wizard.in_session:
             return
-        from wizard.questions import applies, leaves
+        from wizard.asking.questions import applies, leaves
 
         answers = self.wizard.session.in_force
         for leaf in leaves(answers):

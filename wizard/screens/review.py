@@ -10,16 +10,16 @@ from textual.binding import Binding
 from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import OptionList, Static
 
+from wizard.asking.provenance import SourceWord
+from wizard.asking.questions import question_of
+from wizard.decision.selection import Selection
 from wizard.errors import SelwizError
-from wizard.grounds import ground_lines, source_counts, sources_line
 from wizard.messages import Counted
 from wizard.printable import printable
-from wizard.provenance import SourceWord
-from wizard.questions import question_of
 from wizard.screens.changes import ChangesScreen
 from wizard.screens.page import Page
-from wizard.selection import Selection
-from wizard.views import counted, finding_line, line_block, side_by_side, since_words, smoke_words
+from wizard.views.common import counted, finding_line, line_block, side_by_side, since_words, smoke_words
+from wizard.views.grounds import ground_lines, source_counts, sources_line
 from wizard.widgets.listing import Listing
 
 
@@ -49,10 +49,11 @@ class ReviewScreen(Page):
     ReviewScreen #all-grounds { height: auto; }
     ReviewScreen.-wide #grounds { height: 1; }
     ReviewScreen #count { height: 1; padding: 0 1; text-style: bold; margin-top: 1; }
+    ReviewScreen #count { text-wrap: nowrap; text-overflow: ellipsis; }
     ReviewScreen #lines { height: 6; padding: 0 1; margin-top: 1; }
     ReviewScreen #grounds { height: 2; padding: 0 1; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }
     ReviewScreen #since { height: 1; padding: 0 1; display: none; }
-    ReviewScreen #keys { height: 1; padding: 0 1; text-style: bold; }
+    ReviewScreen #keys { height: auto; padding: 0 1; text-style: bold; }
     """
 
     def __init__(self) -> None:
@@ -111,8 +112,8 @@ class ReviewScreen(Page):
         budget = selection.answers.budget
         engine = line_block(selection.engine_line, budget.engine.owner, budget.engine.approval_route)
         runtime = line_block(selection.runtime_line, budget.runtime.owner, budget.runtime.approval_route)
-        runtime.append("  The two lines are never added.")
-        self.query_one("#lines", Static).update(side_by_side(engine, runtime, max(self.size.width - 2, 60)))
+        runtime.append("  never added to line E")
+        self.query_one("#lines", Static).update(side_by_side(engine, runtime, self.size.width - 2))
         self._show_grounds(selection)
         since = since_words(self.wizard.since, Path(session.earlier).name)
         self.query_one("#since", Static).update(since)

@@ -7,7 +7,7 @@ from textual.widgets import Static
 
 from wizard.screens.modals import PathScreen
 from wizard.screens.page import Page
-from wizard.smoke_view import smoke_lines
+from wizard.views.smoke import smoke_lines
 
 _WITHOUT = "F4 do without it: the document then says not measured"
 _KEYS = {

@@ -9,7 +9,7 @@ from textual.screen import Screen
 from textual.widgets import OptionList, Static
 
 from wizard import __version__
-from wizard.session_store import Saved, listed
+from wizard.sessions.session_store import Saved, listed
 from wizard.widgets.frame import Frame, KeyBar
 from wizard.widgets.listing import Listing
 

@@ -10,14 +10,14 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from wizard.budget_list import item_lines, subtotal_lines
+from wizard.asking.place import Place
+from wizard.asking.ranges import RANGES
+from wizard.asking.steps import ITEMS, OPTIONS, SHORT_NOTES, STRATEGIES, Step, beside, step_of
 from wizard.messages import Answered
-from wizard.place import Place
 from wizard.printable import printable
-from wizard.ranges import RANGES
 from wizard.screens.page import Page
-from wizard.steps import ITEMS, OPTIONS, SHORT_NOTES, STRATEGIES, Step, beside, step_of
-from wizard.views import findings_words
+from wizard.views.budget_list import item_lines, subtotal_lines
+from wizard.views.common import findings_words
 from wizard.widgets.field import ChoiceField, QuestionRow, TextField
 from wizard.widgets.rows import RowsList, row_lines, rows_hint
 from wizard.widgets.why import WhyPanel, why_lines
@@ -33,7 +33,9 @@ WINDOW_WIDTH = 68
 #: From so many lines on, other hardware stands beside the questions too; F1 shows it on any screen.
 ROOM_FOR_OTHERS = 38
 WHAT_IF = "F7  What if: a second column"
-WIDE, LONGEST_TITLE, LONGEST_TITLE_WIDE = 100, 36, 28
+WIDE, LONGEST_TITLE, LONGEST_TITLE_BESIDE = 100, 36, 28
+#: From so many columns on, titles are whole beside the panel too; below so many, a field keeps room for its value.
+ROOMY, TIGHT, LONGEST_TITLE_TIGHT = 112, 72, 28
 MORE_HINT = "Enter or F5 shows more questions of this screen; F4 goes on without them. Letters do nothing here."
 
 
@@ -80,7 +82,7 @@ class StepScreen(Page):
     StepScreen #body { height: 1fr; margin-top: 1; }
     StepScreen .list-title { height: 1; margin-top: 1; text-style: bold; }
     StepScreen .keys { height: 1; color: $text-muted; }
-    StepScreen RowsList { height: auto; max-height: 14; text-wrap: nowrap; text-overflow: ellipsis; }
+    StepScreen RowsList { height: auto; max-height: 60vh; text-wrap: nowrap; text-overflow: ellipsis; }
     StepScreen #hint { height: 3; padding: 0 1; color: $text-muted; }
     StepScreen #findings { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
     StepScreen #beside { width: 38; display: none; }
@@ -155,14 +157,25 @@ class StepScreen(Page):
             if row.place.key == self.first or row.place.key.startswith(wanted):
                 row.field.focus()
                 return
+        # The first focus came before the sizes; what stands above it is to be seen too.
+        self.call_after_refresh(self.query_one(Form).scroll_home, animate=False)
 
     def on_resize(self) -> None:
         """The titles take what they need, so that none is cut where there is no panel beside them."""
         rows = list(self.query(QuestionRow))
-        beside_them = self.size.width >= WIDE and not self.has_class("-money")
+        width = self.size.width
         longest = max((len(row.place.question.title) for row in rows), default=0)
+        most = LONGEST_TITLE
+        if width < TIGHT:
+            most = LONGEST_TITLE_TIGHT
+        elif WIDE <= width < ROOMY and not self.has_class("-money"):
+            most = LONGEST_TITLE_BESIDE
         for row in rows:
-            row.widen(min(longest + 2, LONGEST_TITLE_WIDE if beside_them else LONGEST_TITLE))
+            row.widen(min(longest + 2, most))
+            row.set_class(width < TIGHT, "-tight")
+        for listing in self.query(RowsList):
+            if listing.rows_key in ITEMS:
+                listing.say(self._item_lines(listing.rows_key))
 
     def show(self) -> None:
         """Show what the session holds."""
@@ -175,11 +188,11 @@ class StepScreen(Page):
                 decided = session.tree.get("engine", {}).get("strategies", {})
                 rows.say(self.wizard.strategy_list.lines(decided, self.wizard.checked))
             elif rows.rows_key == OPTIONS:
-                from wizard.option_list import option_lines  # brings what only this list needs
+                from wizard.views.option_list import option_lines  # brings what only this list needs
 
                 rows.say(option_lines(session.rows(OPTIONS), self.wizard.checked))
             elif rows.rows_key in ITEMS:
-                rows.say(item_lines(rows.rows_key, session.rows(rows.rows_key), self.wizard.checked))
+                rows.say(self._item_lines(rows.rows_key))
                 totals = subtotal_lines(rows.rows_key, self.wizard.checked)
                 self.query_one("#subtotals", Static).update("   ".join(totals))
             else:
@@ -198,6 +211,9 @@ class StepScreen(Page):
         if self.live or self.line:  # after the questions are drawn, which need none of it
             self.call_after_refresh(self._show_figures)
 
+    def _item_lines(self, rows_key: str) -> list[str]:
+        return item_lines(rows_key, self.wizard.session.rows(rows_key), self.wizard.checked, self.size.width)
+
     def _show_figures(self) -> None:
         """Show the figures of the answers in force with what is being typed.
 
@@ -206,7 +222,7 @@ class StepScreen(Page):
         if not self.query("#sizing, #unit"):
             return  # this comes after a refresh, by when the screen may be gone
 
-        from wizard.live import answers_with
+        from wizard.views.live import answers_with
 
         session, field = self.wizard.session, self.focused
         typed = isinstance(field, TextField) and field.changed
@@ -223,14 +239,14 @@ class StepScreen(Page):
 
     def _show_unit_cost(self, answers: "Answers") -> None:
         """Show what this line costs per million output tokens, and nothing of the other line."""
-        from wizard.unit_view import unit_cost_words
+        from wizard.views.unit_cost import unit_cost_words
 
         self.query_one("#unit", Static).update(unit_cost_words(self.line, answers, self.wizard.checked))
 
     def _show_sizing(self, answers: "Answers") -> None:
         """Show the sizing of these answers beside the questions and in one line; a narrow screen shows the line."""
-        from wizard.live import live_sizing
-        from wizard.sizing_view import hardware_lines, sizing_line, sizing_lines
+        from wizard.views.live import live_sizing
+        from wizard.views.sizing import hardware_lines, sizing_line, sizing_lines
 
         proposed = live_sizing(answers, self.wizard.session.machine)
         self.pane_alone = sizing_lines(proposed, answers, PANE_WIDTH)
@@ -304,7 +320,7 @@ class StepScreen(Page):
     def _beside(self) -> list[str]:
         if not self.live:
             return []
-        from wizard.sizing_view import hardware_lines
+        from wizard.views.sizing import hardware_lines
 
         others = hardware_lines(self.wizard.checked.sizing if self.wizard.checked else None, WINDOW_WIDTH)
         return ["", *self.pane_alone, "", *others, WHAT_IF]
@@ -338,12 +354,20 @@ class StepScreen(Page):
 
     def _lines(self) -> list[str]:
         if self.focused_key is not None:
-            return why_lines(self._place(self.focused_key))
+            return why_lines(self._place(self.focused_key), self._later(self.focused_key))
         if isinstance(self.focused, RowsList):
             return self.wizard.list_lines(self.focused.rows_key, self.focused.highlighted)
         if isinstance(self.focused, More):
             return [self.step.name, "", MORE_HINT]
         return [self.step.name]
+
+    def _later(self, key: str) -> list[str]:
+        if self.wizard.checked is None:
+            return []  # the first question is there before what a comparison needs is loaded
+
+        from wizard.views.comparison import later_lines
+
+        return later_lines(key)
 
     def _tell(self) -> None:
         lines = self._lines()

@@ -9,7 +9,7 @@ from textual.widgets import Input, Static
 from wizard.printable import printable
 from wizard.screens.page import Page
 from wizard.sizing.gpus import common_types
-from wizard.what_if import KEYS, Supposition, keep, shown_now, suppose, title_of
+from wizard.views.what_if import KEYS, Supposition, keep, shown_now, suppose, title_of
 
 _NAME, _COLUMN = 41, 22
 

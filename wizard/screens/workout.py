@@ -8,13 +8,13 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from wizard.live import answers_with
+from wizard.asking.ranges import give_range
+from wizard.asking.working_out import Working
 from wizard.messages import Answered
 from wizard.printable import printable
-from wizard.ranges import give_range
 from wizard.screens.modals import WINDOW_CSS
+from wizard.views.live import answers_with
 from wizard.widgets.field import QuestionRow, TextField
-from wizard.working_out import Working
 
 if TYPE_CHECKING:
     from wizard.app import WizardApp

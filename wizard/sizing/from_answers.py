@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from wizard.answers import Answers
-from wizard.answers_file import merge, read_layer, validate
-from wizard.defaults import fill
+from wizard.asking.answers_file import merge, read_layer, validate
+from wizard.asking.defaults import fill
 from wizard.errors import UsageError
-from wizard.launch import launch
+from wizard.serving.launch import launch
 from wizard.sizing.floors import Ceilings
 from wizard.sizing.from_launch import ceilings_of, request_of
 from wizard.sizing.gpus import gpu_named

@@ -8,7 +8,7 @@ import re
 
 from wizard.answers import Answers
 from wizard.errors import UsageError
-from wizard.launch import Launch, Setting
+from wizard.serving.launch import Launch, Setting
 from wizard.sizing.floors import Ceilings
 from wizard.sizing.request import GpuFacts, SizeRequest
 

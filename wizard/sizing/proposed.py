@@ -9,8 +9,8 @@ from probes.models import ModelConfiguration, WeightFiles
 from wizard.answers import Answers
 from wizard.catalogue.rows import GpuRow
 from wizard.errors import SelwizError
-from wizard.launch import Launch
 from wizard.machine import confidence_of, planned
+from wizard.serving.launch import Launch
 from wizard.sizing.answer import GpuSource, LeastGpus, ProposedSizing
 from wizard.sizing.buy import candidates
 from wizard.sizing.compute import compute

@@ -6,7 +6,7 @@ from probes.smoke.plan import Nodes, PredictedMemory
 from probes.smoke.result import Mode
 from probes.smoke.tiny_model import CONFIG
 from wizard.answers import Answers
-from wizard.launch import Launch
+from wizard.serving.launch import Launch
 from wizard.sizing.answer import Sizing
 from wizard.sizing.compute import compute
 from wizard.sizing.proposed import proposed_sizing

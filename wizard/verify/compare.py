@@ -10,9 +10,17 @@ from probes.machine import Gpu, Machine
 from probes.smoke.endpoint import Served
 from wizard.catalogue import engine_id
 from wizard.catalogue.vllm import release_of
+from wizard.decision.proof import (
+    asked_points,
+    carried_model,
+    gpus_in_all,
+    is_own_state,
+    qualifier,
+    same_gpu,
+    usable_gpus,
+)
+from wizard.decision.selection import Selection
 from wizard.document import formats
-from wizard.proof import asked_points, carried_model, gpus_in_all, is_own_state, qualifier, same_gpu, usable_gpus
-from wizard.selection import Selection
 from wizard.verify.check import DOCUMENT, ENDPOINT, LOG, MACHINE, METRICS, SMOKE, Check, Delivered, seen
 from wizard.verify.settings import flag_checks, strategy_checks
 

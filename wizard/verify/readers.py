@@ -15,9 +15,9 @@ from probes.smoke.metrics import Metrics, parse_metrics
 from probes.smoke.owners import is_loopback
 from probes.smoke.planning import base_url
 from probes.smoke.start_log import StartLog, read_start_log
+from wizard.decision.selection import Selection
 from wizard.errors import SmokeError, UsageError
 from wizard.machine import machine_at
-from wizard.selection import Selection
 from wizard.verify.check import Delivered
 
 _SUFFIX = ".selection.json"

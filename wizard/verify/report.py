@@ -5,11 +5,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from wizard.decision.selection import Selection
 from wizard.document import formats
 from wizard.document.markdown import Table, code, environment
 from wizard.document.redact import redacted
-from wizard.printable import printable
-from wizard.selection import Selection
+from wizard.printable import fitted, printable
 from wizard.verify.check import Check, Delivered, Verdict
 
 _ORDER: tuple[Verdict, ...] = ("different", "not_visible", "same")
@@ -80,8 +80,7 @@ def as_lines(checks: Sequence[Check]) -> list[str]:
 
 
 def _short(text: str) -> str:
-    line = printable(" ".join(text.split()))
-    return line if len(line) <= _LONGEST_CELL else line[: _LONGEST_CELL - 1] + "…"
+    return fitted(printable(" ".join(text.split())), _LONGEST_CELL)
 
 
 def as_markdown(

@@ -6,9 +6,9 @@ from typing import Any
 from probes.smoke.metrics import LOOKS, Metrics, Seen, strategies_seen
 from probes.smoke.plan import WantedStrategy
 from wizard.catalogue.vllm import VllmFacts, packaged_facts, release_of
-from wizard.launch import EXTRA_FLAGS, Setting
-from wizard.selection import Selection
-from wizard.smoke_request import expected_value
+from wizard.decision.selection import Selection
+from wizard.serving.launch import EXTRA_FLAGS, Setting
+from wizard.smoke.request import expected_value
 from wizard.verify.check import ENDPOINT, LOG, METRICS, Check, Delivered, seen
 from wizard.verify.values import approved_text, found_text, is_same, parameter
 

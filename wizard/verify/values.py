@@ -4,8 +4,8 @@ import json
 import re
 from typing import Any
 
-from wizard.flags import base_name
-from wizard.launch import Setting
+from wizard.serving.flags import base_name
+from wizard.serving.launch import Setting
 
 #: `1k` is 1,000 and `1K` is 1,024 (vLLM 0.33.0 `human_readable_int`).
 _UNITS = {"k": 10**3, "m": 10**6, "g": 10**9, "K": 2**10, "M": 2**20, "G": 2**30}

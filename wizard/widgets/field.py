@@ -9,11 +9,10 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from wizard.asking.place import Place
+from wizard.asking.typed import NO, YES
 from wizard.messages import Answered
-from wizard.place import Place
-from wizard.printable import printable
-from wizard.typed import NO, YES
-from wizard.widgets.frame import fitted
+from wizard.printable import fitted, printable
 
 
 class TextField(Input):
@@ -147,6 +146,7 @@ class QuestionRow(Vertical):
     QuestionRow .title { width: 28; padding-right: 1; text-wrap: nowrap; text-overflow: ellipsis; }
     QuestionRow .state { width: 15; text-align: right; color: $text-muted; }
     QuestionRow .unit { width: auto; padding: 0 1; color: $text-muted; }
+    QuestionRow.-tight .unit { display: none; }
     QuestionRow .note { height: auto; margin-left: 2; color: $text-muted; display: none; }
     QuestionRow.-noted .note { display: block; }
     QuestionRow .problem { height: auto; margin-left: 2; color: $text-error; display: none; }

@@ -3,6 +3,8 @@
 from textual.content import Content
 from textual.widget import Widget
 
+from wizard.printable import fitted
+
 #: Each decision has its word and its colour; the word alone is enough.
 COLOURS = {
     "PROJECT": "bold black on white",
@@ -18,11 +20,6 @@ SIM = " SIM "
 QUIT = ("F10", "Quit", "app.ask_quit")
 
 
-def fitted(text: str, width: int) -> str:
-    """Cut a text to a number of columns, with a sign that it was cut."""
-    return text if len(text) <= width else f"{text[: max(0, width - 1)]}…" if width > 0 else ""
-
-
 def frame_line(width: int, decision: str, where: str, title: str, saved: str, *, sim: bool = False) -> Content:
     """The first line of a screen. Where it is narrow, the title gives way first, then `saved`; never the place.
 
@@ -31,8 +28,8 @@ def frame_line(width: int, decision: str, where: str, title: str, saved: str, *,
     word, badge = f" {decision} ", SIM if sim else ""
     left = len(word) + len(badge) + 1 + len(where)
     saved = saved if left + len(saved) + 3 <= width else ""
-    room = width - left - len(saved) - 4
-    shown = fitted(title, room) if room >= 6 else ""
+    room = width - left - len(saved) - 5
+    shown = fitted(title, room) if room >= min(len(title), 12) else ""
     gap = max(1, width - left - len(shown) - len(saved) - (2 if shown and saved else 0) - 1)
     end = f"{shown}  {saved}" if shown and saved else f"{shown}{saved}"
     return Content.assemble(

@@ -5,7 +5,7 @@ from textual.strip import Strip
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from wizard.heading import Heading
+from wizard.views.heading import Heading
 
 SIGN = "> "
 

@@ -4,11 +4,10 @@ from textual.binding import Binding
 from textual.message import Message
 from textual.widgets import OptionList
 
-from wizard.answers_file import Tree
-from wizard.budget_list import HINT, item_lines
-from wizard.printable import printable
-from wizard.steps import ITEMS, STRATEGIES, summary
-from wizard.widgets.frame import fitted
+from wizard.asking.answers_file import Tree
+from wizard.asking.steps import ITEMS, STRATEGIES, summary
+from wizard.printable import fitted, printable
+from wizard.views.budget_list import HINT
 from wizard.widgets.listing import Listing
 
 
@@ -50,8 +49,6 @@ class RowsList(Listing):
 
 def row_lines(rows_key: str, rows: list[Tree]) -> list[str]:
     """One line for each row, or one that says how to add the first."""
-    if rows_key in ITEMS:
-        return item_lines(rows_key, rows)
     lines = [f"{number:>3}  {_plain_line(rows_key, row)}" for number, row in enumerate(rows, 1)]
     return lines or ["     none yet: Enter adds one"]
 

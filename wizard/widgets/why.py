@@ -1,16 +1,18 @@
 """Why a question is asked: beside it where there is room, in a window of its own where there is not."""
 
+from collections.abc import Sequence
+
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from wizard.place import Place
+from wizard.asking.place import Place
 from wizard.printable import printable
 from wizard.widgets.field import to_confirm
 
 
-def why_lines(place: Place) -> list[str]:
-    """What is said about one question, plain lines with an empty one between parts."""
+def why_lines(place: Place, later: Sequence[str] = ()) -> list[str]:
+    """What is said about one question, plain lines with an empty one between parts; `later`: what a change costs."""
     question = place.question
     lines = [question.title, "", question.why, ""]
     if question.unit:
@@ -33,7 +35,7 @@ def why_lines(place: Place) -> list[str]:
     if not question.advanced and not place.raw and not place.fallback:
         lines += ["", "If left open it is listed in the document with its owner."]
     lines += ["", "F2  I do not know: ask someone, take the default, leave open"]
-    return lines
+    return [*lines, "", *later] if later else lines
 
 
 class WhyPanel(VerticalScroll, can_focus=False):
@@ -41,6 +43,7 @@ class WhyPanel(VerticalScroll, can_focus=False):
 
     DEFAULT_CSS = """
     WhyPanel { width: 38; border-left: solid $panel-lighten-2; padding: 0 1; }
+    WhyPanel { scrollbar-size-vertical: 1; scrollbar-gutter: stable; }
     WhyPanel Static { height: auto; }
     """
 

@@ -4,12 +4,12 @@ import shlex
 from itertools import pairwise
 
 from probes.smoke.traces import HASH_SEED
+from wizard.decision.proof import probed_machine
+from wizard.decision.selection import Selection, answers_file
 from wizard.document import formats
 from wizard.document.context.common import Context
 from wizard.document.markdown import CELL_LIMIT, Table
 from wizard.machine import plan_of
-from wizard.proof import probed_machine
-from wizard.selection import Selection, answers_file
 
 
 def annexes(selection: Selection) -> Context:

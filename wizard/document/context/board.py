@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from wizard.answers import EngineBudget, RuntimeBudget
 from wizard.budget import EngineLine, RuntimeLine
+from wizard.decision.selection import Selection, content_hash
 from wizard.document import formats
 from wizard.document.claims import METRICS
 from wizard.document.context.common import Context
@@ -12,7 +13,6 @@ from wizard.document.context.governance import approvals_table
 from wizard.document.context.measurement import measurement, not_usable, runs
 from wizard.document.context.money import priced_so_far
 from wizard.document.markdown import NOT_GIVEN, Table
-from wizard.selection import Selection, content_hash
 
 #: So many rows of findings and of risks leave one page.
 MOST_ROWS = 5

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable
 
 from pydantic import BaseModel
 
+from wizard.asking.provenance import SourceWord
 from wizard.budget import EngineLine, RuntimeLine, base_id
+from wizard.decision.proof import is_planned
+from wizard.decision.selection import Selection
 from wizard.document import formats
 from wizard.document.markdown import NOT_GIVEN, Table
-from wizard.proof import is_planned
-from wizard.provenance import SourceWord
-from wizard.selection import Selection
 
 #: Strongest first, for rows whose cells have different sources.
 _ORDER: tuple[SourceWord, ...] = (

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 from wizard.budget import EngineLine, RuntimeLine
 from wizard.budget.items import base_id
 from wizard.budget.migration import ChangeCost, Work, engine_changes, runtime_changes
+from wizard.decision.selection import Selection
 from wizard.document import formats
 from wizard.document.context.common import Context, sources
 from wizard.document.markdown import NOT_GIVEN, Table
-from wizard.selection import Selection
 
 _COLUMNS = ("Change", "Engine line", "Runtime line", "Evidence that lapses")
 _WORK = ("Change", "Work", "Why", "Stands in", "Days", "Amount", "Source")

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from wizard.advice.of_selection import situation_in
 from wizard.advice.options import Gate, gates_of
 from wizard.answers import EngineOption
+from wizard.decision.selection import Selection
+from wizard.decision.weighing import robustness, score
 from wizard.document import formats
 from wizard.document.context import strategies
 from wizard.document.context.common import Context, answer, facts, ids, said, sources
 from wizard.document.context.expiry import engine_triggers
 from wizard.document.markdown import NOT_GIVEN, Table
-from wizard.selection import Selection
-from wizard.weighing import robustness, score
 
 #: The most options of one table: seven columns less the first and the last two.
 _OPTIONS_A_TABLE = 4

@@ -5,14 +5,14 @@ from collections.abc import Iterable
 
 from probes.cuda import branch_in
 from wizard.answers.budget import Item
+from wizard.decision.proof import carried_model, hardware_verified, limit_of, probed_machine
+from wizard.decision.selection import Selection
 from wizard.document import formats
 from wizard.document.context.common import answer, said, sources
 from wizard.document.context.measurement import capacity_run
 from wizard.document.markdown import NOT_GIVEN, Table
-from wizard.proof import carried_model, hardware_verified, limit_of, probed_machine
 from wizard.rules.hardware import weight_format
 from wizard.rules.lapses import STALE_DAYS, Trigger, day_of, lapses, run_revision
-from wizard.selection import Selection
 
 _COLUMNS = ("Trigger", "As it stands", "What lapses", "Who looks", "On the day of this document", "Source")
 _Row = tuple[str, str, str, str, str, str]

@@ -1,5 +1,8 @@
 """The front of the document: control table, decision in brief, drivers and findings."""
 
+from wizard.asking.open_answers import refinements_not_given
+from wizard.decision.finding import Severity
+from wizard.decision.selection import Selection, content_hash
 from wizard.document import formats
 from wizard.document.context import strategies
 from wizard.document.context.common import (
@@ -13,9 +16,6 @@ from wizard.document.context.common import (
     sources,
 )
 from wizard.document.markdown import Table
-from wizard.finding import Severity
-from wizard.open_answers import refinements_not_given
-from wizard.selection import Selection, content_hash
 
 _SEVERITIES: tuple[Severity, ...] = ("block", "warn", "note")
 

@@ -1,15 +1,15 @@
 """Risks, assumptions, open questions, and the approvals that people fill in."""
 
 from wizard.answers.governance import OpenQuestion
+from wizard.asking.open_answers import OpenAnswer
+from wizard.asking.questions import question_of
+from wizard.asking.ranges import ranged
 from wizard.catalogue import strategies
+from wizard.decision.selection import Selection
 from wizard.document import formats
 from wizard.document.context.common import Context, answer, numbered, said, source
 from wizard.document.context.front import place
 from wizard.document.markdown import NOT_GIVEN, Table
-from wizard.open_answers import OpenAnswer
-from wizard.questions import question_of
-from wizard.ranges import ranged
-from wizard.selection import Selection
 
 
 def governance(selection: Selection) -> Context:

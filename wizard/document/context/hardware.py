@@ -9,14 +9,14 @@ from probes.machine import Gpu, Machine
 from probes.nodes import DIFFERENCES, named
 from probes.reading import Reading
 from wizard.catalogue.loader import gpus_named
+from wizard.decision.proof import gpus_in_all, same_gpu, usable_gpus
+from wizard.decision.selection import Selection
 from wizard.document import formats
 from wizard.document.context.common import Context, machine_kind, said, source, sources
 from wizard.document.markdown import NOT_GIVEN, Table
-from wizard.fit import fit_rows
 from wizard.machine import confidence_of
-from wizard.proof import gpus_in_all, same_gpu, usable_gpus
-from wizard.selection import Selection
-from wizard.spread import nodes_in_all, spread
+from wizard.serving.fit import fit_rows
+from wizard.serving.spread import nodes_in_all, spread
 
 #: Why a reading is absent, in words.
 _WHY = {

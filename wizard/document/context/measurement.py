@@ -2,6 +2,8 @@
 
 from probes.smoke.planning import TINY_KEPT_FLAGS
 from probes.smoke.result import Point, SmokeResult, StrategySeen
+from wizard.decision.proof import Limit, hardware_verified, is_own_state, limit_of, qualifier, ran_other_model
+from wizard.decision.selection import Selection
 from wizard.document import claims, formats
 from wizard.document.context.common import Context
 from wizard.document.context.measurement_tables import Run, conditions, memory, results
@@ -9,9 +11,7 @@ from wizard.document.context.money import Rate
 from wizard.document.context.over_load import over_load
 from wizard.document.context.strategies import titled
 from wizard.document.markdown import Table
-from wizard.launch import switch_of
-from wizard.proof import Limit, hardware_verified, is_own_state, limit_of, qualifier, ran_other_model
-from wizard.selection import Selection
+from wizard.serving.launch import switch_of
 
 _STATES = {
     "asked_shared": "shared prefix as the workload asks",

@@ -7,11 +7,11 @@ from typing import NamedTuple
 from probes.smoke.owners import is_loopback
 from probes.smoke.result import Latency, Point, SmokeResult
 from probes.smoke.statistics import error_rate_bound, two_sided_requests
+from wizard.decision.proof import endpoint_gpus, qualifier
+from wizard.decision.selection import Selection
 from wizard.document import claims, formats
 from wizard.document.context.measured_gpus import gpu_rows
 from wizard.document.markdown import NOT_GIVEN, Table
-from wizard.proof import endpoint_gpus, qualifier
-from wizard.selection import Selection
 
 _TERMS = {
     "weights": "Weights",

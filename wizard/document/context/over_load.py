@@ -1,13 +1,13 @@
 """2.5: the latency over the calls in flight, as a table and as a chart of it."""
 
 from probes.smoke.result import Latency, Metric, Point
+from wizard.decision.proof import is_own_state, qualifier
+from wizard.decision.selection import Selection
 from wizard.document import claims, formats
 from wizard.document.charts import latency_chart
 from wizard.document.context.common import Context
 from wizard.document.context.measurement_tables import Run
 from wizard.document.markdown import Table
-from wizard.proof import is_own_state, qualifier
-from wizard.selection import Selection
 
 
 def over_load(selection: Selection, found: tuple[Run, ...]) -> Context:

@@ -1,14 +1,14 @@
 """Section 2, the runtime decision, but for hardware (`hardware`) and measurement (`measurement`)."""
 
+from wizard.decision.proof import probed_machine
+from wizard.decision.selection import Selection
 from wizard.document import formats
 from wizard.document.context import strategies
 from wizard.document.context.common import Context, Row, answer, facts, ids, row, said, source, sources
 from wizard.document.context.expiry import runtime_triggers
 from wizard.document.context.measurement import capacity_run, not_usable
 from wizard.document.markdown import NOT_GIVEN, Table
-from wizard.proof import probed_machine
-from wizard.selection import Selection
-from wizard.spread import spread
+from wizard.serving.spread import spread
 
 
 def runtime(selection: Selection) -> Context:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from wizard.decision.selection import Selection
 from wizard.document import formats
 from wizard.document.charts import memory_chart
 from wizard.document.context.common import Context, sources
 from wizard.document.markdown import NOT_GIVEN, Table
-from wizard.selection import Selection
 from wizard.sizing.answer import LeastGpus, ProposedSizing, Sizing
 
 

@@ -7,13 +7,13 @@ from wizard.advice import advise_one
 from wizard.advice.of_selection import situation_in
 from wizard.catalogue import engine_id, engines, strategies
 from wizard.catalogue.vllm import packaged_facts, packaged_versions, release_of
+from wizard.decision.proof import carried_model, ran_other_model
+from wizard.decision.selection import Selection
 from wizard.document import formats
 from wizard.document.context.common import Context, numbered, said, sources
 from wizard.document.markdown import NOT_GIVEN, Table, cell, code
-from wizard.launch import Setting
-from wizard.proof import carried_model, ran_other_model
-from wizard.selection import Selection
-from wizard.trace import realised
+from wizard.serving.launch import Setting
+from wizard.serving.trace import realised
 
 
 def titled(selection: Selection, strategy: str) -> str:

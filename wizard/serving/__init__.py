@@ -1,0 +1,1 @@
+"""How the runtime is started and what that needs: launch settings, flags, nodes, the trace to strategies."""
