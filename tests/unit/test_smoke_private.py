@@ -24,7 +24,8 @@ headers = {"Authorization": "Bearer " + key} if key else {}
 urllib.request.urlopen(urllib.request.Request(given["--base-url"] + "/v1/completions", b"{}", headers)).read()
 lists = {"start_times": 0.0, "ttfts": 0.1, "latencies": 0.5, "input_lens": 32, "output_lens": TOKENS, "itls": [0.1]}
 result = {name: [value] * count for name, value in lists.items()}
-result |= {"duration": 1.0, "errors": [""] * (count - 1) + ["x" * 195 + key if key else ""], "total_input_tokens": 32 * count}
+errors = [""] * (count - 1) + ["x" * 195 + key if key else ""]
+result |= {"duration": 1.0, "errors": errors, "total_input_tokens": 32 * count}
 with open(given["--result-dir"] + "/" + given["--result-filename"], "w") as file:
     json.dump(result, file)
 """
