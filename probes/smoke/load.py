@@ -171,6 +171,17 @@ def _is_count(value: Any) -> bool:
     return type(value) is int and 0 <= value <= GREATEST_COUNT
 
 
+def is_answered(error: str | None, latency_s: float) -> bool:
+    """Whether the load tool counts a request as completed."""
+    return not error and latency_s > 0
+
+
+def last_line(error: str | None, most_characters: int = 200) -> str:
+    """Return what an error says in its last line, which is where a traceback names it; empty without an error."""
+    said = str(error or "").strip().splitlines()
+    return said[-1][:most_characters].encode("utf-8", "replace").decode() if said else ""
+
+
 def completed_requests(raw: dict[str, Any]) -> tuple[Request, ...]:
     """Return the requests without an error and with counts that can be, in the order of their start."""
     rows = zip(
@@ -186,7 +197,7 @@ def completed_requests(raw: dict[str, Any]) -> tuple[Request, ...]:
     found = [
         Request(start, ttft, latency, inputs, outputs, tuple(gaps))
         for start, ttft, latency, inputs, outputs, gaps, error in rows
-        if not error and latency > 0 and _is_count(inputs) and _is_count(outputs)
+        if is_answered(error, latency) and _is_count(inputs) and _is_count(outputs)
     ]
     return tuple(sorted(found, key=lambda request: request.start_s))
 
@@ -323,7 +334,7 @@ def make_point(
 
 def _errors(raw: dict[str, Any]) -> tuple[str, ...]:
     """Return the different errors of the failed requests, a line each, with the counts of tokens that cannot be."""
-    found = [str(error).strip().splitlines()[-1][:200] for error in raw["errors"] if str(error).strip()]
+    found = [said for error in raw["errors"] if (said := last_line(error))]
     counts = [*raw["input_lens"], *raw["output_lens"]]
     found += [f"the endpoint counts {str(count)[:20]} tokens" for count in counts if not _is_count(count)]
     return tuple(dict.fromkeys(found))[:_MOST_ERRORS]
