@@ -162,7 +162,11 @@ class QuestionRow(Vertical):
             self.key = key
 
     class Done(Message):
-        """Enter was pressed, and the text can be used."""
+        """Enter was pressed, and the text can be used; `taken`: it was a new one, and what was made of it is shown."""
+
+        def __init__(self, *, taken: bool) -> None:
+            super().__init__()
+            self.taken = taken
 
     def __init__(self, place: Place) -> None:
         super().__init__()
@@ -200,7 +204,7 @@ class QuestionRow(Vertical):
         self._mark()
         if self._going_on:
             self._going_on = False
-            self._go_on()
+            self._go_on(taken=True)
 
     def widen(self, width: int) -> None:
         """Give the title so many columns."""
@@ -218,12 +222,12 @@ class QuestionRow(Vertical):
             self.post_message(Answered(self.field.key, default))
         self._going_on = bool(default) or self._take()
         if not self._going_on:
-            self._go_on()
+            self._go_on(taken=False)
 
-    def _go_on(self) -> None:
+    def _go_on(self, *, taken: bool) -> None:
         # Who typed something that cannot be used corrects it here; the next keys must not land in another field.
         if self.place.problem is None and self.field.has_focus:
-            self.post_message(self.Done())
+            self.post_message(self.Done(taken=taken))
 
     def on_input_blurred(self, event: Input.Blurred) -> None:
         """Leaving the field takes the text."""
