@@ -50,7 +50,7 @@ def fill(answers: Answers, origins: dict[str, Origin], machine: "Machine | None"
 
 
 def _origin(layer: Layer, source: str, machine: "Machine | None") -> Origin:
-    """The origin of what is filled in; nothing was read from a machine that will be bought, so it is the catalogue's."""
+    """The origin of what is filled in; a machine that will be bought was not read: it is the catalogue's."""
     if layer != "probe" or machine is None:
         return Origin(layer=layer, detail=source)
     if machine.planned:
