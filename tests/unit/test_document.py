@@ -130,7 +130,7 @@ def test_an_unpriced_item_voids_its_subtotal() -> None:
     amounts = part(text, "Engine budget, line E").tables[0]
     assert [row[5] for row in amounts.rows if row[1] == "Subtotal"] == [
         "EUR 24,130.00",
-        "incomplete: 1 of 5 items unpriced",
+        "incomplete: 1 of 5 recurring items unpriced",
     ]
 
 

@@ -74,7 +74,8 @@ def smoke_words(selection: "Selection") -> str:
     if smoke.failure is not None:
         return f"The smoke failed while {smoke.failure.phase}: {printable(smoke.failure.message)}"
     claim = "pipeline only, no speed of the selection" if smoke.mode == "tiny" else f"mode {smoke.mode}"
-    return f"Measured: {len(smoke.points)} points, {claim}."
+    points = "1 point" if len(smoke.points) == 1 else f"{len(smoke.points)} points"
+    return f"Measured: {points}, {claim}."
 
 
 def since_words(since: "Comparison | None", name: str) -> str:
