@@ -211,8 +211,8 @@ class WizardApp(Ways):
         return True
 
     def _take_machine(self, session: "Session") -> None:
-        """A machine named by hand counts, and for a new selection the one that is shown; else the session's own."""
-        if self._where_chosen or not session.saved_at:
+        """A machine named by hand counts; else the session's own, or for a new one without any the one shown."""
+        if self._where_chosen or not (session.saved_at or session.where):
             session.where = self.where
         self._where_chosen = False
         self.use_machine_at(session.where)

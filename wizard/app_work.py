@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 #: Why nothing is measured for a selection that is for another machine; `propose --smoke` refuses it likewise.
 SIM_SMOKE = (
     "A smoke measures this machine, and this selection is for another one (SIM).\n"
-    "Run `selwiz smoke` on that machine, or choose this machine again: 8 on the first screen, or Ctrl+P."
+    "Run `selwiz smoke` on that machine. Or come back to this one: Ctrl+P or the\n"
+    'first screen, "Another machine", then "This machine again".'
 )
 #: A pause in typing after which the rules are run again.
 CHECK_AFTER_S = 0.4
@@ -73,6 +74,8 @@ class Working(OrderedKeys):
         if where == self.where:
             return
         self.where, self.machine = where, None
+        if self._smoke_is_looked_at:
+            self.smoke = SmokeRun(status="planning")
         if self._session is not None:
             self._session.where = where
             self._session.use_machine(None)
@@ -115,6 +118,8 @@ class Working(OrderedKeys):
         if self._session is not None:
             self._session.use_machine(self.machine)
             self.check_soon()
+        if self._smoke_is_looked_at:  # what would be started depends on the machine
+            self.plan_smoke()
         self.refresh_page()
 
     # ---------------------------------------------------------------- rules
@@ -162,6 +167,11 @@ class Working(OrderedKeys):
 
     # ---------------------------------------------------------------- smoke
 
+    @property
+    def _smoke_is_looked_at(self) -> bool:
+        """Whether it was found out what a smoke would start, and none was started since."""
+        return self.smoke.status in ("planning", "planned", "cannot")
+
     def plan_smoke(self) -> None:
         """Find out what a smoke would start; starts nothing."""
         if self._session is None or self.smoke.active:
@@ -197,7 +207,9 @@ class Working(OrderedKeys):
             self.post_message(SmokePlanned(None, f"a fault of selwiz itself: {type(error).__name__}: {error}"))
 
     def on_smoke_planned(self, event: SmokePlanned) -> None:
-        """Show the plan, or why there is none."""
+        """Show the plan, or why there is none; a plan for this machine may come after another one was chosen."""
+        if self.where and event.plan is not None:
+            return
         self.smoke.plan, self.smoke.problem = event.plan, event.problem
         self.smoke.leftovers, self.smoke.kept = event.leftovers, event.kept
         self.smoke.status = "planned" if event.plan is not None else "cannot"

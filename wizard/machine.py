@@ -100,6 +100,15 @@ def plan_of(machine: Machine) -> str:
     return f"plan:{machine.gpus[0].name.value}x{len(machine.gpus)}"
 
 
+def counted_name(text: str) -> tuple[str, str]:
+    """A GPU's name and the number before it, as people write both: `2 x H100`, `2x h100`, `8 × L40S`.
+
+    The number is empty where none is written; no name of a GPU begins with one.
+    """
+    match = re.fullmatch(r"([1-9]\d{0,3})\s*(?:[xX×*]\s*|\s)(\S.*)", text.strip(), re.DOTALL)
+    return (match[2].strip(), match[1]) if match else (text.strip(), "")
+
+
 def planned(text: str) -> Machine:
     """Return a machine that will be bought: `NAMExN` is a name in the catalogue, or NVML's name, and how many.
 

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input
 
-from tests.tui.conftest import DAY, settle, words
+from tests.tui.conftest import DAY, paste, settle, words
 from wizard.app import WizardApp
+from wizard.asking import tree
 from wizard.asking.answers_writer import render_answers
 from wizard.asking.example import example_tree
 from wizard.screens.step import StepScreen
@@ -72,3 +74,63 @@ async def test_what_if_keeps_the_second_column_on_f4_only(opened: WizardApp) -> 
             await pilot.press(last)
             await settle(pilot, lambda a: isinstance(a.screen, StepScreen))
             assert opened.session.in_force.runtime.hardware.gpus_per_replica == gpus
+
+
+@pytest.fixture
+def without_hardware() -> WizardApp:
+    """The example on the machine of the tests, which alone says that it has two GPUs."""
+    answers = example_tree(DAY)
+    for key in ("runtime.hardware.gpu", "runtime.hardware.gpus_per_replica", "runtime.layout.tensor_parallel"):
+        tree.drop(answers, key)
+    file = Path("example.toml")
+    file.write_text(render_answers(answers, blanks=False), encoding="utf-8")
+    return WizardApp(answers=[file])
+
+
+def field(app: WizardApp, name: str) -> Input:
+    return next(found for found in app.screen.query(Input) if (found.name or "").endswith(name))
+
+
+async def test_what_if_computes_what_its_fields_show(without_hardware: WizardApp) -> None:
+    app = without_hardware
+    async with app.run_test(size=(80, 30)) as pilot:
+        await opened_at(app, 5, pilot)
+        await pilot.press("f7")
+        await settle(pilot, lambda a: isinstance(a.screen, WhatIfScreen) and a.screen.ready)
+        await pilot.press("end", "ctrl+u")
+        await paste(pilot, "L40S")
+        await settle(pilot, lambda a: "F4 keeps: GPU proposed L40S, GPUs per replica 2" in words(a))
+        assert "≠ GPUs of one replica" not in words(app)
+        await pilot.press("down", "end", "backspace", "4")
+        await settle(pilot, lambda a: "≠ GPUs of one replica" in words(a))
+        assert field(app, "tensor_parallel").value == "4"
+        await pilot.press("down", "end", "backspace", "1", "up", "end", "backspace", "8")
+        await settle(pilot, lambda a: "GPUs per replica 8, Tensor parallel size 1" in " ".join(words(a).split()))
+
+
+async def test_what_if_keeps_a_name_that_nobody_knows_only_on_a_second_f4(opened: WizardApp) -> None:
+    async with opened.run_test(size=(80, 24)) as pilot:
+        await opened_at(opened, 5, pilot)
+        await pilot.press("f7")
+        await settle(pilot, lambda a: isinstance(a.screen, WhatIfScreen) and a.screen.ready)
+        field(opened, "quantization").focus()
+        await pilot.press("ctrl+u")
+        await paste(pilot, "B200")
+        await settle(pilot, lambda a: "! vLLM 0.33.0 knows no quantisation B200" in words(a))
+        await pilot.press("f4")
+        await settle(pilot, lambda a: "F4 again keeps it, known or not: Quantisation B200" in words(a))
+        assert opened.session.in_force.runtime.settings.quantization != "B200"
+        await pilot.press("f4")
+        await settle(pilot, lambda a: isinstance(a.screen, StepScreen))
+        assert opened.session.in_force.runtime.settings.quantization == "B200"
+
+
+async def test_what_if_lists_the_types_that_a_name_may_mean(opened: WizardApp) -> None:
+    async with opened.run_test(size=(80, 24)) as pilot:
+        await opened_at(opened, 5, pilot)
+        await pilot.press("f7")
+        await settle(pilot, lambda a: isinstance(a.screen, WhatIfScreen) and a.screen.ready)
+        await pilot.press("end", "ctrl+u")
+        await paste(pilot, "h200")
+        await settle(pilot, lambda a: "! Which one? " in words(a))
+        assert "H200 SXM 141GB" in words(opened)

@@ -18,6 +18,7 @@ from wizard.app import WizardApp
 from wizard.cli import run
 from wizard.decision.selection import to_json
 from wizard.document.render import render
+from wizard.machine import planned
 from wizard.screens.changes import ChangesScreen
 from wizard.screens.delivery import DeliveryScreen
 from wizard.screens.elsewhere import ElsewhereScreen
@@ -29,6 +30,7 @@ from wizard.screens.start import StartScreen
 from wizard.screens.step import StepScreen
 from wizard.sessions.session import Session
 from wizard.sessions.session_store import listed
+from wizard.widgets.listing import Listing
 
 NARROW = (80, 24)
 
@@ -85,6 +87,18 @@ async def test_a_session_for_another_machine_goes_on_with_that_machine_until_thi
     assert Session.resume(listed()[0].path).where == ""
 
 
+async def test_the_smoke_is_looked_at_again_once_this_machine_is_chosen_again(tmp_path: Path) -> None:
+    app = WizardApp(way="new", where="plan:L40Sx4", vllm=tmp_path / "none")
+    async with app.run_test(size=NARROW) as pilot:
+        await settle(pilot, lambda a: isinstance(a.screen, StepScreen) and app.machine is not None)
+        app.replace(SmokeScreen())
+        await settle(pilot, lambda a: "for another one (SIM)" in words(a))
+        assert '"Another machine", then "This machine again"' in words(app)
+        app.plan_for("")
+        await settle(pilot, lambda _: app.machine is not None and not app.reading_machine)
+        await settle(pilot, lambda a: app.smoke.status != "planning" and "SIM" not in words(a))
+
+
 async def test_a_recorded_machine_is_named_by_its_file(wizard: WizardApp, tmp_path: Path) -> None:
     (tmp_path / "box.json").write_text(recorded_text(machine(GPU)), encoding="utf-8")
     async with wizard.run_test(size=NARROW) as pilot:
@@ -105,7 +119,33 @@ async def test_many_gpus_that_are_alike_stand_in_one_line_of_80_columns(wizard: 
         assert "usable" in next(line for line in words(wizard).splitlines() if "GPU 0-7" in line)
 
 
-@pytest.mark.parametrize("typed", ["[/", "no such GPU", "a\x1b[2J", "nothing.json", "H100"])
+async def test_a_number_and_a_name_of_several_types_lead_to_the_list_of_them(wizard: WizardApp) -> None:
+    async with wizard.run_test(size=NARROW) as pilot:
+        await settle(pilot)
+        wizard.ask_machine()
+        await settle(pilot, lambda a: isinstance(a.screen, ElsewhereScreen))
+        await pilot.press("enter")
+        await settle(pilot, lambda a: "Nothing is typed yet" in words(a))
+        await paste(pilot, "2 x h200")
+        await pilot.press("enter")
+        await settle(pilot, lambda a: "h200 stands for several types" in words(a))
+        assert "How many GPUs" in words(wizard)
+        chosen = next(line for line in words(wizard).splitlines() if "> " in line).split("> ")[1].strip("│ ")
+        await pilot.press("enter", "enter")
+        await settle(pilot, lambda a: isinstance(a.screen, StartScreen) and wizard.machine is not None)
+        assert wizard.where == f"plan:{chosen}x2"
+
+
+async def test_down_goes_to_the_list_of_types(wizard: WizardApp) -> None:
+    async with wizard.run_test(size=NARROW) as pilot:
+        await settle(pilot)
+        wizard.ask_machine()
+        await settle(pilot, lambda a: isinstance(a.screen, ElsewhereScreen))
+        await pilot.press("down")
+        assert isinstance(wizard.focused, Listing)
+
+
+@pytest.mark.parametrize("typed", ["[/", "no such GPU", "a\x1b[2J", "nothing.json"])
 async def test_a_machine_that_is_none_is_explained_at_its_field(wizard: WizardApp, typed: str) -> None:
     async with wizard.run_test(size=NARROW) as pilot:
         await settle(pilot)
@@ -219,3 +259,24 @@ async def test_an_earlier_selection_opens_with_what_changed_the_machine_included
         await at(pilot, wizard, "runtime.layout.spare_replicas")
         await pilot.press("ctrl+u", "3", "enter", "f6", "d")
         await settle(pilot, lambda a: "runtime.layout.spare_replicas" in words(a))
+
+
+async def test_an_earlier_selection_for_a_planned_machine_opens_for_that_machine(wizard: WizardApp) -> None:
+    selection = full().model_copy(update={"machine": planned("L40Sx2"), "smoke": None})
+    Path("v1.selection.json").write_text(to_json(selection), encoding="utf-8")
+    async with wizard.run_test(size=NARROW) as pilot:
+        await settle(pilot)
+        wizard.open_files([Path("v1.selection.json")], resumed=False)
+        await settle(pilot, lambda a: isinstance(a.screen, ChangesScreen) and wizard.since is not None)
+        assert (wizard.where, " SIM " in header(wizard)) == ("plan:NVIDIA L40Sx2", True)
+
+
+async def test_an_earlier_selection_for_a_recorded_machine_that_is_gone_says_so(wizard: WizardApp) -> None:
+    selection = full().model_copy(update={"machine": machine(GPU).model_copy(update={"recorded": True})})
+    Path("v1.selection.json").write_text(to_json(selection), encoding="utf-8")
+    async with wizard.run_test(size=NARROW) as pilot:
+        await settle(pilot)
+        wizard.open_files([Path("v1.selection.json")], resumed=False)
+        await settle(pilot, lambda a: isinstance(a.screen, ChangesScreen) and wizard.since is not None)
+        lines = str(wizard.screen.query_one("#lines").render())
+        assert "! v1.selection.json is for a recorded machine" in lines

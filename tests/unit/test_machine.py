@@ -18,7 +18,7 @@ from probes.recorded import MOST_BYTES, read_machine_file, recorded_text
 from wizard.catalogue import gpus
 from wizard.decision.proof import is_planned
 from wizard.errors import UsageError
-from wizard.machine import confidence_of, enriched, machine_at, planned
+from wizard.machine import confidence_of, counted_name, enriched, machine_at, planned
 
 H100 = "NVIDIA H100 80GB HBM3"
 MIB = 1024**2
@@ -241,3 +241,24 @@ def test_a_reading_of_the_driver_has_no_confidence() -> None:
 
 def test_a_path_that_is_no_text_is_refused_in_words(tmp_path: Path) -> None:
     assert refused(tmp_path / os.fsdecode(b"a\xff"))
+
+
+@pytest.mark.parametrize(
+    ("typed", "name", "count"),
+    [
+        ("2 x H100", "H100", "2"),
+        ("2x h100", "h100", "2"),
+        (" 16 × L40S ", "L40S", "16"),
+        ("8 B200 SXM 180GB", "B200 SXM 180GB", "8"),
+        ("RTX 6000 Ada", "RTX 6000 Ada", ""),
+        ("0 x H100", "0 x H100", ""),
+        ("2x", "2x", ""),
+        ("", "", ""),
+    ],
+)
+def test_a_number_before_a_name_is_taken_off(typed: str, name: str, count: str) -> None:
+    assert counted_name(typed) == (name, count)
+
+
+def test_no_gpu_of_the_catalogue_has_a_name_with_a_number_before_it() -> None:
+    assert [row.name for row in gpus() if counted_name(row.name)[1]] == []

@@ -43,6 +43,8 @@ class ChangesScreen(Page):
                 "",
                 *(printable(line) for line in comparison_lines(wizard.since)),
             ]
+        notices = [f"! {printable(notice)}" for notice in wizard.session.notices]
+        lines = [*notices, *([""] if notices else []), *lines]
         self.query_one("#lines", Static).update("\n".join(lines))
 
     def action_next(self) -> None:

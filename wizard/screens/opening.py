@@ -11,7 +11,10 @@ from wizard.asking.questions import leaves
 from wizard.asking.tree import put
 from wizard.decision.selection import Selection
 from wizard.decision.selection_file import read_selection
+from wizard.document.evidence import MACHINE
+from wizard.document.write import outputs
 from wizard.errors import UsageError
+from wizard.machine import plan_of
 from wizard.printable import printable
 from wizard.screens.modals import ChoiceScreen, PathScreen
 from wizard.sessions.session import Session
@@ -24,29 +27,58 @@ if TYPE_CHECKING:
 
 
 def session_with_files(paths: list[Path], *, resumed: bool, short: bool) -> Session:
-    """A session with these files; `resumed` merges them into the one saved last. Raises `UsageError`."""
+    """A session with these files; `resumed` merges them into the one saved last. Raises `UsageError`.
+
+    An earlier selection brings the machine that it was planned for; merged into a session it leaves that one's.
+    """
     saved = [found for found in listed() if not found.problem]
     session = Session.resume(saved[0].path) if resumed and saved else Session(short=short)
     for path in paths:
         if path.suffix == ".json":
-            session.open_layer(_layer_of(path))
+            selection = read_selection(path)
+            where, gone = ("", "") if session.saved_at else _machine_of(selection, path)
+            session.where = session.where or where
+            session.open_layer(_layer_of(selection, path.name, hardware=bool(gone)))
+            session.notices += [gone] if gone else []
             session.earlier = str(path.resolve())
         else:
             session.open_layer(read_layer(path))
     return session
 
 
-def _layer_of(path: Path) -> Layer:
-    """What people answered in an earlier selection; its defaults and readings are made anew."""
-    selection = read_selection(path)
+def _machine_of(selection: Selection, path: Path) -> tuple[str, str]:
+    """The machine of an earlier selection as `--machine` names it, and a sentence where it cannot be had again.
+
+    Both are empty for a selection that was made on the machine it is for: that one is read again.
+    """
+    machine = selection.machine
+    if machine is None or not (machine.planned or machine.recorded):
+        return "", ""
+    if machine.planned:
+        return plan_of(machine), ""
+    name = path.name.removesuffix(".json").removesuffix(".selection")
+    recorded = outputs(path.with_name(f"{name}.md")).evidence / MACHINE
+    if recorded.is_file():
+        return str(recorded.resolve()), ""
+    lost = f"{path.name} is for a recorded machine, and {recorded.parent.name}/{recorded.name} is not there"
+    return "", f"{lost}: this machine is read instead, and the GPUs of the selection stay."
+
+
+def _layer_of(selection: Selection, name: str, *, hardware: bool) -> Layer:
+    """What people answered in an earlier selection; its defaults and readings are made anew.
+
+    With `hardware` the GPUs that were read from its machine are answers too: that machine is not there any more.
+    """
     given: Tree = {}
     for leaf in leaves(selection.answers):
         value = leaf.value
         if isinstance(value, dict):  # a table of values may hold defaults beside answers
             value = {n: v for n, v in value.items() if selection.origin(f"{leaf.key}.{n}").word != "default"}
-        if value not in (None, (), {}) and selection.origin(leaf.key).word == "answer":
+        word = selection.origin(leaf.key).word
+        kept = word == "answer" or (hardware and word == "probe" and leaf.key.startswith("runtime.hardware."))
+        if value not in (None, (), {}) and kept:
             put(given, leaf.key, _typed(value))
-    return Layer(name=path.name, tree=given)
+    return Layer(name=name, tree=given)
 
 
 def _typed(value: Any) -> Any:

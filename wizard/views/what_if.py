@@ -3,7 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from wizard.answers import Answers
+from wizard.asking.defaults import answer_at
 from wizard.asking.questions import question_of
+from wizard.asking.typed import shown
+from wizard.paths import cache_dir
+from wizard.serving.known import not_known
 from wizard.sessions.session import Session
 from wizard.views.live import live_sizing, supposed
 from wizard.views.sizing import figures
@@ -18,7 +23,7 @@ KEYS = (
     "runtime.settings.quantization",
     "runtime.workload.concurrency",
 )
-_GPUS, _TENSOR = "runtime.hardware.gpus_per_replica", "runtime.layout.tensor_parallel"
+GPUS, TENSOR = "runtime.hardware.gpus_per_replica", "runtime.layout.tensor_parallel"
 
 
 @dataclass(frozen=True)
@@ -37,11 +42,15 @@ class Row:
 
 @dataclass(frozen=True)
 class Supposition:
-    """Both columns, what would be written to keep the second one, and why some texts cannot be used."""
+    """Both columns, what would be written to keep the second one, and by question what is wrong with some texts.
+
+    `problems` are texts that cannot be used and are not in `changes`; `doubts` are names that nobody knows.
+    """
 
     rows: tuple[Row, ...]
     changes: dict[str, str]
     problems: dict[str, str]
+    doubts: dict[str, str]
 
 
 def title_of(key: str) -> str:
@@ -56,27 +65,50 @@ def shown_now(session: Session, key: str) -> str:
     return place.raw or place.fallback
 
 
-def suppose(session: Session, texts: Mapping[str, str]) -> Supposition:
-    """Size the answers with these texts in place of theirs; the session stays as it is.
+def tensor_for(session: Session, gpus: str) -> str:
+    """The tensor parallel size that the second column shows beside this number of GPUs, unless somebody typed one.
 
-    Another number of GPUs takes the tensor parallel size with it, unless that is given too.
+    Another number of GPUs takes it along: all of them, over the stages and copies that there are.
+    """
+    now, layout = shown_now(session, TENSOR), session.in_force.runtime.layout
+    if not gpus.strip().isdigit() or gpus.strip() == shown_now(session, GPUS):
+        return now
+    tensor = int(gpus) // ((layout.pipeline_parallel or 1) * (layout.data_parallel or 1))
+    return str(tensor) if tensor else now
+
+
+def suppose(session: Session, texts: Mapping[str, str]) -> Supposition:
+    """Size the answers with these texts, one for each of `KEYS`, in place of theirs; the session stays as it is.
+
+    A text that nobody changed holds too, also where it came from the machine and another GPU would take it away: the
+    figures are those of the fields that are shown, and keeping writes it.
     """
     changes = {key: text.strip() for key, text in texts.items() if text.strip() != shown_now(session, key)}
-    layout = session.in_force.runtime.layout
-    stages = (layout.pipeline_parallel or 1) * (layout.data_parallel or 1)
-    if _GPUS in changes and _TENSOR not in changes and changes[_GPUS].isdigit():
-        tensor = int(changes[_GPUS]) // stages
-        if tensor >= 1 and str(tensor) != shown_now(session, _TENSOR):
-            changes[_TENSOR] = str(tensor)
-    answers, problems = supposed(session, changes) if changes else (session.in_force, {})
+    answers, problems = _with(session, changes)
+    for key in KEYS:
+        shown_text = texts.get(key, "").strip()
+        held = key in changes or key in session.rejected
+        if shown_text and not held and shown(answer_at(answers, key)) != shown_text:
+            changes[key] = shown_text
+            answers, problems = _with(session, changes)
     now = figures(live_sizing(session.in_force, session.machine), session.in_force)
     then = figures(live_sizing(answers, session.machine), answers)
     rows = tuple(Row(name, now.get(name, "-"), then.get(name, "-")) for name in dict.fromkeys((*now, *then)))
-    return Supposition(rows, {key: text for key, text in changes.items() if key not in problems}, problems)
+    usable = {key: text for key, text in changes.items() if key not in problems}
+    known = {key: not_known(key, text, answers, session.machine, cache_dir() / "vllm") for key, text in usable.items()}
+    return Supposition(rows, usable, problems, {key: why for key, why in known.items() if why})
+
+
+def _with(session: Session, changes: Mapping[str, str]) -> tuple[Answers, dict[str, str]]:
+    return supposed(session, changes) if changes else (session.in_force, {})
 
 
 def keep(session: Session, supposition: Supposition) -> list[str]:
-    """Write the second column into the answers; returns the titles of what was changed."""
+    """Write the second column into the answers; returns what was changed to what, and from what, in words."""
+    said = []
     for key, text in supposition.changes.items():
+        before = shown_now(session, key)
         session.set(key, text)
-    return [title_of(key) for key in supposition.changes]
+        was = "" if before == text else f" (was {before or 'not given'})"
+        said.append(f"{title_of(key)} {text or 'not given'}{was}")
+    return said
