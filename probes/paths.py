@@ -1,5 +1,7 @@
 """Questions to the file system that answer "no" where `pathlib` would raise: forbidden, too long, gone."""
 
+import errno
+import os
 import stat
 from pathlib import Path
 
@@ -25,6 +27,21 @@ def text_of(path: Path) -> str | None:
         return path.read_text(encoding="utf-8", errors="replace")
     except (OSError, ValueError):
         return None
+
+
+def regular_bytes(path: Path, most_bytes: int) -> bytes:
+    """The content of a regular file; anything else and a file of more bytes raise `OSError`.
+
+    A pipe without a writer would be waited for, and a device such as /dev/zero has no size and no end.
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file")
+        data = stream.read(most_bytes + 1) if os.fstat(handle).st_size <= most_bytes else None
+    if data is None or len(data) > most_bytes:
+        raise OSError(errno.EFBIG, f"it is larger than {most_bytes // 1024**2} MiB")
+    return data
 
 
 def expanded(path: Path) -> Path:

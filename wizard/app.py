@@ -202,7 +202,8 @@ class WizardApp(Ways):
         self._take_machine(self._session)
         names = [step.name for step in self.steps]
         self.step_number = names.index(self._session.step) if self._session.step in names else 0
-        self.reached = len(self.steps) if self._answers or self._session.earlier else self.step_number
+        self.reached = self.step_number
+        self._session.reviewed |= bool(self._answers or self._session.earlier)
         if self._session.notices:
             self.notify("\n".join(self._session.notices[:3]), severity="warning", markup=False)
         self.autosave()
@@ -306,11 +307,11 @@ class WizardApp(Ways):
         if not offer_chosen(self, key):
             self.go_to(key)
 
-    def ask_unknown(self, key: str) -> None:
-        """Offer the ways out of a question."""
+    def ask_unknown(self, key: str, *, asking: bool = False) -> None:
+        """Offer the ways out of a question; `asking`: a colleague is asked, whose name comes next."""
         from wizard.screens.unknowns import ask_unknown
 
-        ask_unknown(self, key)
+        ask_unknown(self, key, asking=asking)
 
     def row_action(self, rows_key: str, what: str, index: int | None) -> None:
         """Add, edit or remove a row of a list; for strategies, decide."""

@@ -22,7 +22,7 @@ class Ways(Working):
         self._session: Session | None = None
         self.step_number = 0
         self.more: set[str] = set()
-        #: How many steps were shown so far: what later ones ask has not been asked yet.
+        #: How many steps were shown so far: what later ones ask has not been asked yet, until a review shows all of it.
         self.reached = 0
         self._return: Callable[[], None] = self.show_step
 
@@ -106,8 +106,9 @@ class Ways(Working):
 
         if self._session is not None and not isinstance(self.screen, ReviewScreen):
             self._return = self._here()
-            self.reached = len(self.steps)  # from here on all of it is known
+            self.session.reviewed = True
             self.session.drop_empty_rows()
+            self.autosave()
             self.replace(ReviewScreen())
 
     def _here(self) -> "Callable[[], None]":
@@ -136,7 +137,8 @@ class Ways(Working):
         step = self.steps[self.step_number]
         self.show_step(first=key)
         row = row_of(key)
-        if row is not None and question_of(key) is not None and key not in step.basic:
+        whole_row = not key.rpartition("]")[2]  # a finding may be of a row and none of its fields
+        if row is not None and (whole_row or question_of(key) is not None) and key not in step.basic:
             self.push_screen(row_screen(self.checked, *row, more=False, first=key))
 
     def what_if(self) -> None:
@@ -151,6 +153,15 @@ class Ways(Working):
         from wizard.screens.modals import WhyScreen
 
         self.push_screen(WhyScreen(lines))
+
+    def go_full(self) -> None:
+        """Leave the short way at the section that is shown; what was answered stays."""
+        name = self.steps[self.step_number].name
+        self.session.short = False
+        self.step_number = next(number for number, step in enumerate(self.steps) if step.name == name)
+        self.autosave()
+        self.check_soon()
+        self.show_step()
 
     def toggle_more(self) -> None:
         """Show or hide the questions that refine."""

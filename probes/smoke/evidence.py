@@ -5,10 +5,15 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from probes.errors import ProbeError
 from probes.smoke.result import EvidenceFile
+
+MOST_LOG_BYTES = 8_000_000
+_PIECE_BYTES = 1_000_000
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -44,15 +49,43 @@ def write_evidence(folder: Path, files: dict[str, str]) -> tuple[EvidenceFile, .
     return tuple(written)
 
 
-def bounded_log(path: Path, most_bytes: int = 8_000_000) -> str:
+@dataclass(frozen=True)
+class BoundedText:
+    """What is read of a log that may be long: its begin, its end, and how many bytes lie unread between them."""
+
+    begin: str
+    end: str = ""
+    left_out_bytes: int = 0
+
+    def __str__(self) -> str:
+        if not self.left_out_bytes:
+            return self.begin
+        return f"{self.begin}\n[{self.left_out_bytes:,} bytes of this log are left out]\n{self.end}"
+
+
+def read_bounded(stream: BinaryIO, most_bytes: int = MOST_LOG_BYTES) -> BoundedText:
+    """Read a log from a file or a pipe; never more than about `most_bytes` are held."""
+    half = most_bytes // 2
+    if stream.seekable():
+        first = stream.tell()
+        left_out = max(0, stream.seek(0, os.SEEK_END) - first - most_bytes)
+        stream.seek(first)
+        begin = stream.read(half if left_out else most_bytes)
+        if left_out:
+            stream.seek(left_out, os.SEEK_CUR)
+        end = stream.read(most_bytes - half) if left_out else b""
+    else:
+        begin, end, left_out = stream.read(half), b"", 0
+        while piece := stream.read(_PIECE_BYTES):
+            end += piece
+            over = max(0, len(end) - (most_bytes - half))
+            end, left_out = end[over:], left_out + over
+    if not left_out:
+        return BoundedText((begin + end).decode("utf-8", errors="replace"))
+    return BoundedText(begin.decode("utf-8", errors="replace"), end.decode("utf-8", errors="replace"), left_out)
+
+
+def bounded_log(path: Path, most_bytes: int = MOST_LOG_BYTES) -> str:
     """Return a log as text; of one that a process flooded, its begin and its end and how much is left out between."""
     with path.open("rb") as stream:
-        size = stream.seek(0, os.SEEK_END)
-        stream.seek(0)
-        if size <= most_bytes:
-            return stream.read().decode("utf-8", errors="replace")
-        begin = stream.read(most_bytes // 2)
-        stream.seek(size - most_bytes // 2)
-        end = stream.read(most_bytes // 2)
-    between = f"\n[{size - most_bytes:,} bytes of this log are left out]\n"
-    return begin.decode("utf-8", errors="replace") + between + end.decode("utf-8", errors="replace")
+        return str(read_bounded(stream, most_bytes))

@@ -45,7 +45,8 @@ def _row(
 
 
 def _group(number: int) -> Callable[[Match], str | None]:
-    return lambda match: match.group(number).replace(",", "")
+    """The number that the log names; none where it is 0, which no answer can be."""
+    return lambda match: match.group(number).replace(",", "").lstrip("0") or None
 
 
 def _text(value: str) -> Callable[[Match], str | None]:

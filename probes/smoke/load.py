@@ -162,6 +162,17 @@ class Request:
         return (self.e2e_s - self.ttft_s) / (self.output_tokens - 1) * 1000
 
 
+def is_answered(error: str | None, latency_s: float) -> bool:
+    """Whether the load tool counts a request as completed."""
+    return not error and latency_s > 0
+
+
+def last_line(error: str | None, most_characters: int = 200) -> str:
+    """Return what an error says in its last line, which is where a traceback names it; empty without an error."""
+    said = str(error or "").strip().splitlines()
+    return said[-1][:most_characters].encode("utf-8", "replace").decode() if said else ""
+
+
 def completed_requests(raw: dict[str, Any]) -> tuple[Request, ...]:
     """Return the requests without an error, in the order of their start."""
     rows = zip(
@@ -177,7 +188,7 @@ def completed_requests(raw: dict[str, Any]) -> tuple[Request, ...]:
     found = [
         Request(start, ttft, latency, inputs, outputs, tuple(gaps))
         for start, ttft, latency, inputs, outputs, gaps, error in rows
-        if not error and latency > 0
+        if is_answered(error, latency)
     ]
     return tuple(sorted(found, key=lambda request: request.start_s))
 
@@ -261,7 +272,7 @@ def make_point(
 ) -> Point:
     """Work out a point from the load tool's result file. Raises `LoadFailed` when none was answered."""
     requests = completed_requests(raw)
-    errors = tuple(dict.fromkeys(str(error).strip().splitlines()[-1][:200] for error in raw["errors"] if error))
+    errors = tuple(dict.fromkeys(said for error in raw["errors"] if (said := last_line(error))))
     if not requests:
         said = f": {errors[0]}" if errors else ""
         raise LoadFailed(

@@ -14,18 +14,22 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from probes.errors import ProbeError
+from probes.paths import regular_bytes
+from probes.smoke.names import is_encodable
 from probes.smoke.plan import CHUNK_TOKENS
 from probes.smoke.result import Frozen
 
 MOST_PROMPTS = 2000
 MOST_BYTES = 64 * 1024 * 1024
+MOST_OUTPUT_TOKENS = 10_000_000
+"""Longer than the context of any model."""
 _CHILD_S = 120
 _SCRIPT = """
 import hashlib, json, sys
 from transformers import AutoTokenizer
 path, folder, size = sys.argv[1], sys.argv[2], int(sys.argv[3])
 tokenizer, numbers, found = AutoTokenizer.from_pretrained(folder), {}, []
-with open(path, encoding="utf-8") as lines:
+with open(path, encoding="utf-8-sig", newline="\\n") as lines:
     for line in lines:
         if not line.strip():
             continue
@@ -52,13 +56,14 @@ def check_prompts(path: Path) -> int:
     """Return how many prompts a file holds. Raises `ProbeError` with the number of a bad line, never its text."""
     advice = 'give a JSONL file: {"prompt": "…", "output_tokens": 200} a line, the second key only if it differs'
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise ProbeError(f"{path} is larger than {MOST_BYTES // 1024**2} MiB", "give fewer prompts")
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
-        raise ProbeError(f"{path} cannot be read as text", advice) from None
+        text = regular_bytes(path, MOST_BYTES).decode("utf-8-sig")
+    except OSError as error:
+        raise ProbeError(f"{path} cannot be read: {error.strerror}", advice) from None
+    except ValueError:
+        raise ProbeError(f"{path} is no UTF-8 text", advice) from None
     count = 0
-    for number, line in enumerate(lines, 1):
+    # Not splitlines(): a JSON text may hold U+2028 and U+0085, which would pass for ends of lines.
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
@@ -68,7 +73,9 @@ def check_prompts(path: Path) -> int:
         output = given.get("output_tokens", 1) if isinstance(given, dict) else None
         if not isinstance(given, dict) or not isinstance(given.get("prompt"), str):
             raise ProbeError(f"line {number} of {path} has no prompt", advice)
-        if isinstance(output, bool) or not isinstance(output, int) or output < 1:
+        if not is_encodable(given["prompt"]):
+            raise ProbeError(f"line {number} of {path} has half a character (a lone surrogate)", advice)
+        if isinstance(output, bool) or not isinstance(output, int) or not 1 <= output <= MOST_OUTPUT_TOKENS:
             raise ProbeError(f"line {number} of {path} has no usable output_tokens", advice)
         count += 1
     if not 1 <= count <= MOST_PROMPTS:

@@ -1,12 +1,14 @@
 """What a handful of requests can say about a percentile: pure functions, exact binomial sums.
 
 The formulas are distribution-free order statistics: with n independent requests the number of requests below
-the p-quantile is binomial. Sums are exact rationals, so no result depends on floating point. Requests that
-are batched together are not independent: true intervals are wider, which the document says.
+the p-quantile is binomial. Sums are exact rationals up to `EXACT_N` requests, so no result of a smoke depends on
+floating point; beyond, where they would take minutes, a continued fraction stands for them. Requests that are
+batched together are not independent: true intervals are wider, which the document says.
 """
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Sequence
 from fractions import Fraction
@@ -18,6 +20,8 @@ Verdict = Literal["supported", "not_supported", "contradicted", "not_claimed"]
 
 ALPHA = Fraction(1, 20)
 """One-sided error probability of every verdict."""
+EXACT_N = 2000
+"""Greatest number of requests for which sums are exact; a smoke sends far fewer, an imported run may hold more."""
 STEADY_LIMIT = 0.20
 """Greatest relative difference of the halves' medians of a steady run."""
 
@@ -43,12 +47,41 @@ def _cumulative(n: int, numerator: int, denominator: int) -> tuple[int, ...]:
     return tuple(accumulate(_terms(n, k, k, p) for k in range(n + 1)))
 
 
+def _beta_share(x: float, a: float, b: float) -> float:
+    """Return the regularised incomplete beta function I_x(a, b), 0 < x < 1, by its continued fraction.
+
+    Source: NIST Digital Library of Mathematical Functions, 8.17.22, evaluated by Lentz's method. It takes about the
+    square root of max(a, b) terms.
+    """
+    if x > (a + 1) / (a + b + 2):  # where the fraction converges slowly its mirror image converges fast
+        return 1 - _beta_share(1 - x, b, a)
+    tiny = 1e-300
+    front = math.exp(
+        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x) - math.log(a)
+    )
+    c, d = 1.0, 1 / ((1 - (a + b) * x / (a + 1)) or tiny)
+    whole, m = d, 0
+    while True:
+        m += 1
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        for term in (even, odd):
+            d = 1 / ((1 + term * d) or tiny)
+            c = (1 + term / c) or tiny
+            step = c * d
+            whole *= step
+        if abs(step - 1) < 1e-14:
+            return front * whole
+
+
 def binomial_at_most(k: int, n: int, p: Fraction) -> Fraction:
-    """Return P(Bin(n, p) <= k), exactly."""
+    """Return P(Bin(n, p) <= k), exactly up to `EXACT_N`, else to about ten digits."""
     if k < 0:
         return Fraction(0)
     if k >= n:
         return Fraction(1)
+    if n > EXACT_N:
+        return Fraction(_beta_share(float(1 - p), n - k, k + 1))
     whole = p.denominator**n
     if k < n // 2:  # the shorter of the two sums
         return Fraction(_terms(n, 0, k, p), whole)
@@ -64,6 +97,11 @@ def rank_interval(n: int, percentile: float, alpha: Fraction = ALPHA) -> tuple[i
     p = as_fraction(percentile)
     if n < 1:
         return None, None
+    if n > EXACT_N:
+        ranks = range(1, n + 1)  # the probability rises with the rank
+        below = bisect.bisect_right(ranks, alpha / 2, key=lambda rank: binomial_at_most(rank - 1, n, p))
+        reached = bisect.bisect_left(ranks, 1 - alpha / 2, key=lambda rank: binomial_at_most(rank - 1, n, p))
+        return below or None, reached + 1 if reached < n else None
     cumulative = _cumulative(n, p.numerator, p.denominator)
     whole = p.denominator**n
     low_limit, high_limit = alpha / 2 * whole, (1 - alpha / 2) * whole
@@ -159,13 +197,7 @@ def error_rate_bound(n: int, errors: int = 0, alpha: float = 0.05) -> float:
     low, high = errors / n, 1.0
     for _ in range(60):  # the probability falls with the rate; 60 halvings are more than a float holds
         middle = (low + high) / 2
-        hit, miss = math.log(middle), math.log1p(-middle)
-        whole = math.lgamma(n + 1)
-        at_most = sum(
-            math.exp(whole - math.lgamma(k + 1) - math.lgamma(n - k + 1) + k * hit + (n - k) * miss)
-            for k in range(errors + 1)
-        )
-        low, high = (middle, high) if at_most > alpha else (low, middle)
+        low, high = (middle, high) if _beta_share(1 - middle, n - errors, errors + 1) > alpha else (low, middle)
     return high
 
 

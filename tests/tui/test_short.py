@@ -71,9 +71,11 @@ def test_the_owner_of_a_section_owns_its_line_by_default() -> None:
 async def test_nothing_blocks_before_anybody_was_asked(short: WizardApp) -> None:
     async with short.run_test(size=(80, 24)) as pilot:
         await on_step(pilot, short)
-        assert "Findings: 0 block, 0 warn, 0 note" in words(short)
+        assert "Findings so far: 0 block, 0 warn, 0 note" in words(short)
         await pilot.press("f4", "f4")
-        await settle(pilot, lambda a: "Findings: 3 block" in words(a))  # model, owner and engine were asked by now
+        await settle(
+            pilot, lambda a: "Findings so far: 3 block" in words(a)
+        )  # model, owner and engine were asked by now
 
 
 async def test_a_finding_about_a_refining_question_shows_its_table_and_no_more(short: WizardApp) -> None:

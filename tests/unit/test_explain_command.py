@@ -1,11 +1,13 @@
 """`selwiz explain` on files and on standard input."""
 
 import io
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
+from probes.smoke.evidence import MOST_LOG_BYTES, read_bounded
 from probes.smoke.failure_table import TABLE
 from wizard.asking.questions import by_key
 from wizard.cli import run
@@ -65,6 +67,47 @@ def test_a_log_that_cannot_be_read_is_wrong_usage(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert (run(["explain", name]), "cannot be read" in capsys.readouterr().err) == (2, True)
+
+
+def test_the_middle_of_a_long_log_is_not_read_and_that_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tick = "INFO 12-03 05:00:00 [core.py:1] tick\n" * 120_000
+    said = explained(tmp_path, f"{tick}ERROR 12-03 05:00:00 [core.py:1] OSError: hidden\n{tick}", capsys)
+    left_out = (tmp_path / "server.log").stat().st_size - MOST_LOG_BYTES
+    assert (f"Not read: {left_out:,} bytes in the middle of the log." in said, "hidden" in said) == (True, False)
+
+
+def test_of_a_pipe_no_more_is_held_than_of_a_file() -> None:
+    reader, writer = os.pipe()
+    content = bytes(range(1, 251)) * 40
+    os.write(writer, content)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        log = read_bounded(pipe, most_bytes=1000)
+    assert log == read_bounded(io.BytesIO(content), most_bytes=1000)
+    assert (log.left_out_bytes, len(log.begin.encode("utf-8", "replace")) > 0) == (len(content) - 1000, True)
+
+
+def test_a_long_line_is_cut_where_it_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = explained(tmp_path, f"ERROR 11-30 22:30:13 [x.py:1] ValueError: {'x' * 50_000}\n", capsys)
+    assert max(len(line) for line in said.splitlines()) <= 1000
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (
+            "INFO 12-03 05:00:20 [x.py:1] [shutdown] API server: shutdown triggered\n",
+            "stopped by a signal after it was",
+        ),
+        ("", "became ready, and no error after that"),
+    ],
+)
+def test_a_log_without_an_error_is_said_to_hold_none(
+    more: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert said in explained(tmp_path, f"INFO:     Application startup complete.\n{more}", capsys)
 
 
 def test_an_empty_log_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

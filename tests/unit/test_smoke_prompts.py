@@ -1,5 +1,6 @@
 """The form of a person's own prompts, and that their text goes nowhere."""
 
+import os
 from itertools import count
 from pathlib import Path
 
@@ -55,6 +56,20 @@ def test_a_good_file_is_counted(tmp_path: Path) -> None:
     assert check_prompts(path) == 2
 
 
+@pytest.mark.parametrize("text", ["a\u2028b\u0085c", "a"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_what_json_allows_inside_a_text_ends_no_line(tmp_path: Path, mark: str, text: str) -> None:
+    path = tmp_path / "prompts.jsonl"
+    path.write_text(f'{mark}{{"prompt": "{text}"}}\r\n', encoding="utf-8")
+    assert check_prompts(path) == 1
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "prompts.jsonl")
+    with pytest.raises(ProbeError, match="it is no regular file"):
+        check_prompts(tmp_path / "prompts.jsonl")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -63,6 +78,8 @@ def test_a_good_file_is_counted(tmp_path: Path) -> None:
         ('["secret"]', "has no prompt"),
         ('{"prompt": "secret", "output_tokens": 0}', "no usable output_tokens"),
         ("", "holds 0 prompts"),
+        ('{"prompt": "secret", "output_tokens": 100000000000000000000}', "no usable output_tokens"),
+        ('{"prompt": "secret \\ud800"}', "line 1 of .* has half a character"),
     ],
 )
 def test_a_bad_line_is_named_by_its_number_and_not_by_its_text(tmp_path: Path, text: str, said: str) -> None:

@@ -167,6 +167,30 @@ def test_errors_raise_the_bound_of_the_error_rate(n: int, errors: int, percent: 
     assert round(error_rate_bound(n, errors) * 100, 1) == percent
 
 
+@pytest.mark.parametrize(("n", "errors"), [(1_000_000, 999_928), (50_000, 49_928), (1_000_000, 1)])
+def test_the_bound_of_many_requests_is_the_rate_that_has_so_few_errors_in_a_twentieth(n: int, errors: int) -> None:
+    # The normal approximation, with the usual correction, is a second way that holds for many requests.
+    bound = error_rate_bound(n, errors)
+    assert errors / n < bound < errors / n + 6 * math.sqrt((errors + 1) * (n - errors) / n) / n
+
+
+@pytest.mark.parametrize("percentile", [50, 95, 99])
+def test_large_numbers_of_requests_are_judged_as_exact_sums_judge_them(
+    percentile: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n, p = 1200, as_fraction(percentile)
+    exact = rank_interval(n, percentile), [float(binomial_at_most(k, n, p)) for k in range(0, n, 50)]
+    monkeypatch.setattr("probes.smoke.statistics.EXACT_N", 100)
+    assert rank_interval(n, percentile) == exact[0]
+    assert [float(binomial_at_most(k, n, p)) for k in range(0, n, 50)] == pytest.approx(exact[1], rel=1e-9, abs=1e-300)
+
+
+def test_a_million_requests_are_judged_at_once() -> None:
+    # Exact sums of so many would not end while the tests run.
+    assert (verdict(40_000, 1_000_000, 95), verdict(60_000, 1_000_000, 95)) == ("supported", "contradicted")
+    assert rank_interval(1_000_000, 95) == (949_572, 950_428)
+
+
 def test_more_errors_than_requests_are_refused() -> None:
     with pytest.raises(ValueError, match="cannot be"):
         error_rate_bound(3, 4)

@@ -66,19 +66,24 @@ class UnknownScreen(ModalScreen[WayOut | None]):
         Binding("up", "app.focus_previous", show=False),
     ]
 
-    def __init__(self, title: str, ways: Sequence[WayOut], name: str = "") -> None:
+    def __init__(self, title: str, ways: Sequence[WayOut], name: str = "", *, asking: bool = False) -> None:
         super().__init__()
-        self._title, self._ways, self._asked = title, tuple(ways), name
+        self._title, self._ways, self._asked, self._asking = title, tuple(ways), name, asking
 
     def compose(self) -> ComposeResult:
         """The list, and the two fields that asking needs."""
         with Vertical():
             yield Static(f"I do not know: {self._title}", markup=False)
             yield Listing(*(f"{way.letter}  {way.words}" for way in self._ways))
-            yield Static("Ask whom, and until when (both for k)", markup=False)
+            yield Static("To ask someone: whom, and until when", markup=False)
             yield Input(self._asked, placeholder="name or post, such as Ops lead", compact=True, id="name")
             yield Input(placeholder="day, such as 2027-01-31 (may stay empty)", compact=True, id="due")
             yield Static("\nNothing here stops you: F4 goes on, F6 lists what is open.   Esc closes", markup=False)
+
+    def on_mount(self) -> None:
+        """Who came to ask a colleague types the name at once: its letters must not choose another way."""
+        if self._asking:
+            self.query_one("#name", Input).focus()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Do what was chosen; asking needs a name first."""

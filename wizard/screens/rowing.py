@@ -10,6 +10,7 @@ from wizard.screens.modals import ChoiceScreen, PathScreen
 from wizard.screens.step import StepScreen
 from wizard.views.budget_list import STATES, about_item
 from wizard.views.option_list import about_criteria, about_option, choices, names_of_option
+from wizard.widgets.rows import RowsList
 
 if TYPE_CHECKING:
     from wizard.app import WizardApp
@@ -36,7 +37,7 @@ def act_on_row(app: "WizardApp", rows_key: str, what: str, index: int | None) ->
 def _without_price(app: "WizardApp", at: str, what: str) -> None:
     """The three ways out of a price that one does not know."""
     if what == "k":
-        app.ask_unknown(f"{at}.unit_price")
+        app.ask_unknown(f"{at}.unit_price", asking=True)
     elif what in STATES:
         app.answer(f"{at}.state", STATES[what])
         rows_key, index = row_of(at) or ("", 0)
@@ -102,9 +103,11 @@ def _decide(app: "WizardApp", what: str, index: int | None) -> None:
         _find(app)
         return
     if what == "m" or (what == "enter" and index is not None and index >= len(shown.ids)):
+        at = shown.ids[index] if index is not None and index < len(shown.ids) else ""
         shown.everything = not shown.everything and not shown.search
         shown.search = ""
         app.refresh_page()
+        _stand_on(app, STRATEGIES, shown.ids.index(at) if at and at in shown.ids else len(shown.ids))
     if what == "m" or index is None or index >= len(shown.ids) or not shown.ids[index]:
         return
     identifier = shown.ids[index]
@@ -123,7 +126,7 @@ def _add(app: "WizardApp", rows_key: str) -> None:
         _add_option(app)
         return
     if rows_key not in ITEMS:
-        _edit(app, rows_key, app.session.add_row(rows_key))
+        _edit_new(app, rows_key, app.session.add_row(rows_key))
         return
     line = "E" if rows_key.startswith("budget.engine") else "R"
     offered = [item for item in CATALOGUE if item.line == line]
@@ -141,8 +144,7 @@ def _add(app: "WizardApp", rows_key: str) -> None:
             if identifier not in used:
                 break
             identifier = f"{item.id}{letter}"
-        _edit(app, rows_key, app.session.add_row(rows_key, id=identifier, item=item.title))
-        app.answer(f"{rows_key}[0].id", app.session.raw(f"{rows_key}[0].id"))
+        _edit_new(app, rows_key, app.session.add_row(rows_key, id=identifier, item=item.title))
 
     app.push_screen(ChoiceScreen(f"Which cost of line {line}?", choices), chosen)
 
@@ -156,7 +158,7 @@ def _add_option(app: "WizardApp") -> None:
         if number is not None:
             choice = offered[number]
             fields = {"name": choice.name, "kind": choice.kind} if choice.name else {"kind": choice.kind}
-            _edit(app, OPTIONS, app.session.add_row(OPTIONS, **fields))
+            _edit_new(app, OPTIONS, app.session.add_row(OPTIONS, **fields))
 
     app.push_screen(ChoiceScreen("Which option?", [row.words for row in offered]), chosen)
 
@@ -181,6 +183,20 @@ def offer_chosen(app: "WizardApp", key: str) -> bool:
     offer = [f"Add {printable(chosen)} to the options", "Choose another engine"]
     app.push_screen(ChoiceScreen(f"{printable(chosen)} is none of the options", offer), answered)
     return True
+
+
+def _edit_new(app: "WizardApp", rows_key: str, index: int) -> None:
+    """Open a row that was added just now; behind it, the list is left standing on it."""
+    app.changed()
+    _stand_on(app, rows_key, index)
+    # The id of an item is known by now.
+    _push_row(app, rows_key, index, first=f"{rows_key}[{index}].quantity" if rows_key in ITEMS else None)
+
+
+def _stand_on(app: "WizardApp", rows_key: str, index: int) -> None:
+    for rows in app.screen.query(RowsList):
+        if rows.rows_key == rows_key:
+            rows.highlighted = index
 
 
 def _edit(app: "WizardApp", rows_key: str, index: int) -> None:

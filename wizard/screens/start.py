@@ -9,6 +9,7 @@ from textual.screen import Screen
 from textual.widgets import OptionList, Static
 
 from wizard import __version__
+from wizard.printable import fitted
 from wizard.sessions.session_store import Saved, listed
 from wizard.widgets.frame import Frame, KeyBar
 from wizard.widgets.listing import Listing
@@ -38,7 +39,7 @@ class StartScreen(Screen[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.frame = Frame("PROJECT", f"selwiz {__version__}: one engine decision, one runtime decision, one document")
+        self.frame = Frame("PROJECT", f"selwiz {__version__}: engine and runtime, decided apart")
         self.saved: list[Saved] = listed()[:SHOWN_SESSIONS]
         self.ready = False
 
@@ -128,4 +129,5 @@ def _session_line(saved: Saved) -> str:
     if saved.problem:
         return f"(cannot be continued)    {saved.title}"
     when = saved.saved_at.replace("T", " ")[:16]
-    return f'Continue "{saved.title[:40]}"   {saved.step}, {saved.answered} values, saved {when}'
+    step = f", at {saved.step}" if saved.step else ""
+    return f'Continue "{fitted(saved.title, 26)}"   saved {when}, {saved.answered} values{step}'

@@ -5,9 +5,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.content import Content
-from textual.widget import Widget
+from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
 from wizard.asking.place import Place
@@ -19,6 +17,7 @@ from wizard.screens.page import Page
 from wizard.views.budget_list import item_lines, subtotal_lines
 from wizard.views.common import findings_words
 from wizard.widgets.field import ChoiceField, QuestionRow, TextField
+from wizard.widgets.form import FULL_HINT, MORE_HINT, Form, More
 from wizard.widgets.rows import RowsList, row_lines, rows_hint
 from wizard.widgets.why import WhyPanel, why_lines
 
@@ -36,35 +35,6 @@ WHAT_IF = "F7  What if: a second column"
 WIDE, LONGEST_TITLE, LONGEST_TITLE_BESIDE = 100, 36, 28
 #: From so many columns on, titles are whole beside the panel too; below so many, a field keeps room for its value.
 ROOMY, TIGHT, LONGEST_TITLE_TIGHT = 112, 72, 28
-MORE_HINT = "Enter or F5 shows more questions of this screen; F4 goes on without them. Letters do nothing here."
-
-
-class More(Widget, can_focus=True):
-    """The line that shows or hides what is not asked of everybody."""
-
-    DEFAULT_CSS = "More { height: 1; margin-top: 1; color: $text-accent; } More:focus { text-style: reverse; }"
-    BINDINGS = [Binding("enter,space", "screen.more", "more", show=False)]
-
-    def __init__(self, count: int, *, shown: bool) -> None:
-        super().__init__()
-        self.text = "▾ Fewer questions (F5)" if shown else f"▸ {count} more that refine (F5 shows them; none is needed)"
-
-    def render(self) -> Content:
-        """Draw the line."""
-        return Content(self.text)
-
-    async def on_click(self) -> None:
-        """A click is as good as Enter."""
-        await self.screen.run_action("screen.more")
-
-
-class Form(VerticalScroll, inherit_bindings=False):
-    """The questions. The arrows move the focus, which scrolls it into view; they never scroll it out of sight."""
-
-    BINDINGS = [
-        Binding("pageup", "page_up", show=False),
-        Binding("pagedown", "page_down", show=False),
-    ]
 
 
 class StepScreen(Page):
@@ -80,7 +50,7 @@ class StepScreen(Page):
     DEFAULT_CSS = """
     StepScreen #form { width: 1fr; padding: 0 1; }
     StepScreen #body { height: 1fr; margin-top: 1; }
-    StepScreen .list-title { height: 1; margin-top: 1; text-style: bold; }
+    StepScreen .list-title { height: 1; margin-top: 1; text-style: bold; text-wrap: nowrap; }
     StepScreen .keys { height: 1; color: $text-muted; }
     StepScreen RowsList { height: auto; max-height: 60vh; text-wrap: nowrap; text-overflow: ellipsis; }
     StepScreen #hint { height: 3; padding: 0 1; color: $text-muted; }
@@ -131,14 +101,15 @@ class StepScreen(Page):
                 for rows in self.step.lists:
                     if rows.key == RANGES and not self.wizard.session.rows(RANGES):
                         continue  # F2 on a number makes one; an empty list of them would only puzzle
-                    yield Static(rows.title, classes="list-title", markup=False)
+                    title = self.wizard.strategy_list.columns if rows.key == STRATEGIES else rows.title
+                    yield Static(title, classes="list-title", markup=False)
                     yield RowsList(rows.key)
                     if rows.key in ITEMS:
                         yield Static("", id="subtotals", markup=False)
                         yield Static("", id="unit", markup=False)
                     yield Static(rows_hint(rows.key), classes="keys", markup=False)
-                if self.step.advanced:
-                    yield More(len(self.step.advanced) - (0 if self.more else len(refining)), shown=self.more)
+                if text := self._more_words(len(self.step.advanced) - len(refining)):
+                    yield More(text)
             with Vertical(id="beside"):
                 yield WhyPanel()
                 if self.live:
@@ -149,6 +120,19 @@ class StepScreen(Page):
         yield Static("", id="findings", markup=False)
         yield self.keybar
 
+    @property
+    def _to_full(self) -> bool:
+        """Whether F5 leaves the short way."""
+        return self.wizard.session.short and not self.is_row
+
+    def _more_words(self, hidden: int) -> str:
+        """What F5 does here; empty where it does nothing."""
+        if self._to_full:
+            return "▸ The full way (F5): every question; what you answered stays"
+        if not self.step.advanced:
+            return ""
+        return "▾ Fewer questions (F5)" if self.more else f"▸ {hidden} more that refine (F5 shows them; none is needed)"
+
     def on_mount(self) -> None:
         """Put the focus on the question asked for, else on the first one."""
         self.show()
@@ -156,6 +140,10 @@ class StepScreen(Page):
         for row in self.query(QuestionRow):
             if row.place.key == self.first or row.place.key.startswith(wanted):
                 row.field.focus()
+                return
+        for listing in self.query(RowsList):
+            if self.first and (self.first == listing.rows_key or self.first.startswith(f"{listing.rows_key}[")):
+                listing.focus()
                 return
         # The first focus came before the sizes; what stands above it is to be seen too.
         self.call_after_refresh(self.query_one(Form).scroll_home, animate=False)
@@ -201,11 +189,12 @@ class StepScreen(Page):
         at = step_of_screen(self)
         places = [step_of(finding.where, short=session.short) for finding in here]
         mine = [f for f, place in zip(here, places, strict=True) if not self.is_row and place == at]
-        reached = self.wizard.reached
-        whole = reached >= len(self.wizard.steps)
+        reached, whole = self.wizard.reached, session.reviewed
         # A question that nobody was shown yet is no mistake of anybody.
         asked = [f for f, place in zip(here, places, strict=True) if whole or (place is not None and place < reached)]
-        words = findings_words(mine if whole else [f for f in mine if f in asked], asked, self.wizard.check_problem)
+        mine = [finding for finding in mine if finding in asked]
+        checking = self.wizard.checking or self.wizard.checked is None
+        words = findings_words(mine, asked, self.wizard.check_problem, whole=whole, checking=checking)
         self.query_one("#findings", Static).update(words)
         self._tell()
         if self.live or self.line:  # after the questions are drawn, which need none of it
@@ -269,9 +258,12 @@ class StepScreen(Page):
         self.wizard.answer(event.key, event.raw)
 
     def on_question_row_done(self, event: QuestionRow.Done) -> None:
-        """Go on from a question that was answered."""
+        """Go on from a question that was answered; a second Enter on the last one of the short way leaves the step."""
         event.stop()
+        focused = self.focused
         self.action_next_field()
+        if self._to_full and not event.taken and self.focused is focused:
+            self.action_next()
 
     def on_question_row_focused(self, event: QuestionRow.Focused) -> None:
         """Show the reason of the question that has the focus."""
@@ -297,15 +289,18 @@ class StepScreen(Page):
     def action_next_field(self) -> None:
         """Go to the next field; after the last one of a row back to its list, and never round to the first."""
         following = self.focus_chain[self.focus_chain.index(self.focused) + 1 :] if self.focused else self.focus_chain
-        if self.is_row and (not following or isinstance(following[0], More)):
+        last = not following or isinstance(following[0], More)
+        if last and self.is_row:
             self.action_next()
-        elif following:
+        elif following and not (last and self._to_full):
             following[0].focus()
 
     def action_more(self) -> None:
         """Show or hide what refines."""
-        if self.step.advanced:
-            self.commit()
+        self.commit()
+        if self._to_full:
+            self.wizard.go_full()
+        elif self.step.advanced:
             self.wizard.toggle_more()
 
     def action_what_if(self) -> None:
@@ -358,7 +353,7 @@ class StepScreen(Page):
         if isinstance(self.focused, RowsList):
             return self.wizard.list_lines(self.focused.rows_key, self.focused.highlighted)
         if isinstance(self.focused, More):
-            return [self.step.name, "", MORE_HINT]
+            return [self.step.name, "", FULL_HINT if self._to_full else MORE_HINT]
         return [self.step.name]
 
     def _later(self, key: str) -> list[str]:

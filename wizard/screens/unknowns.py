@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from wizard.asking.place import Place
 from wizard.asking.ranges import ranged
 from wizard.asking.working_out import workings
 from wizard.screens.modals import UnknownScreen, WayOut
@@ -12,20 +13,9 @@ if TYPE_CHECKING:
     from wizard.asking.working_out import Working
 
 
-def ask_unknown(app: "WizardApp", key: str) -> None:
-    """Offer the ways out of a question, and go the one that is chosen."""
+def ask_unknown(app: "WizardApp", key: str, *, asking: bool = False) -> None:
+    """Offer the ways out of a question, and go the one that is chosen; `asking`: a colleague's name is typed first."""
     place = app.session.place(key, app.checked)
-    consequence = "it is listed in the document as open"
-    if place.question.kind == "amount" and key.startswith("budget"):
-        consequence = "the line then has no subtotal"
-    ways = [WayOut("ask", "k", "Ask someone: puts the question into a small file for them")]
-    ways += [WayOut("work", letter, working.title) for letter, working in zip("wv", workings(key), strict=False)]
-    if ranged(key):
-        ways.append(WayOut("range", "g", "Give a range: both ends are stated, the middle is used"))
-    ways += [
-        WayOut("default", "d", f"Take the default: {place.fallback or 'there is none for this question'}"),
-        WayOut("open", "n", f"Leave it open: {consequence}"),
-    ]
 
     def answered(way: WayOut | None) -> None:
         if way is None:
@@ -49,7 +39,23 @@ def ask_unknown(app: "WizardApp", key: str) -> None:
         if gone and hasattr(app.screen, "action_next_field"):
             app.screen.action_next_field()
 
-    app.push_screen(UnknownScreen(place.question.title, ways, app.session.asked(key) or ""), answered)
+    name = app.session.asked(key) or ""
+    app.push_screen(UnknownScreen(place.question.title, _ways(place), name, asking=asking), answered)
+
+
+def _ways(place: Place) -> list[WayOut]:
+    """What may be done instead of answering this question."""
+    key = place.key
+    consequence = "it is listed in the document as open"
+    if place.question.kind == "amount" and key.startswith("budget"):
+        consequence = "the line then has no subtotal"
+    ways = [WayOut("ask", "k", "Ask someone: puts the question into a small file for them")]
+    ways += [WayOut("work", letter, working.title) for letter, working in zip("wv", workings(key), strict=False)]
+    if ranged(key):
+        ways.append(WayOut("range", "g", "Give a range: both ends are stated, the middle is used"))
+    if place.fallback:
+        ways.append(WayOut("default", "d", f"Take the default: {place.fallback}"))
+    return [*ways, WayOut("open", "n", f"Leave it open: {consequence}")]
 
 
 def _work_out(app: "WizardApp", working: "Working") -> None:

@@ -38,6 +38,7 @@ ONE_OWNER = Origin(layer="session", detail="one owner of both decisions, said in
 class Session:
     """One selection in the making. `path` is its file; `smoke_dir` the folder of its measurement, if there is one.
 
+    `reviewed`: a review was shown, so that what no step has asked yet counts too.
     `earlier` is the selection file that it began from, if it is a new version of one; `where` is the machine that it
     is for, as `--machine` names it, and empty for this one.
     """
@@ -49,6 +50,7 @@ class Session:
     left_open: set[str] = field(default_factory=set)
     step: str = ""
     short: bool = False
+    reviewed: bool = False
     target: str = ""
     saved_at: str = ""
     smoke_dir: str = ""
@@ -113,11 +115,14 @@ class Session:
             state, source = origin.layer, origin.detail
         else:
             state, source = "not given", "nobody yet"
+        fallback = "" if given or rejected or key in self.left_open else shown(value)
+        if rejected and given:
+            fallback = shown(tree.get(self.tree, key))
         return Place(
             key=key,
             question=question,
             raw=self.raw(key),
-            fallback="" if given or rejected or key in self.left_open else shown(value),
+            fallback=fallback,
             state=state,
             source=source,
             problem=rejected.message if rejected else None,

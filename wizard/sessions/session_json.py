@@ -21,6 +21,7 @@ def data_of(session: "Session") -> dict[str, Any]:
         "about": {"title": session.title, "answered": session.answered},
         **{name: getattr(session, name) for name in _TEXTS},
         "short": session.short,
+        "reviewed": session.reviewed,
         "tree": encoded(session.tree),
         "origins": {key: origin.model_dump(exclude_none=True) for key, origin in session.origins.items()},
         "rejected": {key: {"raw": value.raw, "message": value.message} for key, value in kept.items()},
@@ -40,6 +41,7 @@ def fill(session: "Session", data: dict[str, Any]) -> None:
     left_open = data.get("left_open")
     session.left_open = {str(key) for key in left_open} if isinstance(left_open, list) else set()
     session.short = data.get("short") is True
+    session.reviewed = data.get("reviewed") is True
     for name in _TEXTS:
         setattr(session, name, str(data.get(name) or ""))
 

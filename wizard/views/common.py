@@ -24,14 +24,22 @@ def counted(findings: "Iterable[Finding]") -> str:
     return ", ".join(f"{counts[severity]} {severity}" for severity in SEVERITIES)
 
 
-def findings_words(here: "Sequence[Finding]", everywhere: "Sequence[Finding]", problem: str) -> str:
-    """The line about findings below the questions; the gravest one of this screen is said in full."""
+def findings_words(
+    here: "Sequence[Finding]", everywhere: "Sequence[Finding]", problem: str, *, whole: bool, checking: bool
+) -> str:
+    """The line about findings below the questions; the gravest one of this screen is said in full.
+
+    `whole`: all steps are counted, and not only those that were shown so far. `checking`: newer answers are being
+    checked than those that the findings are of.
+    """
     if problem:
         return f"Cannot be checked: {printable(problem)}"
-    whole = f"Findings: {counted(everywhere)} (F6)."
+    so_far, all_of_it = ("", "") if whole else (" so far", " shows all")
+    end = " Checking …" if checking else ""
+    count = f"Findings{so_far}: {counted(everywhere)} (F6{all_of_it}).{end}"
     if not here:
-        return f"{whole}   Here: none."
-    return f"{whole}   Here: {here[0].severity} {here[0].rule} {printable(here[0].message)}"
+        return f"{count}   Here: none."
+    return f"{count}   Here: {here[0].severity} {here[0].rule} {printable(here[0].message)}"
 
 
 def finding_line(finding: "Finding") -> str:
@@ -70,11 +78,11 @@ def smoke_words(selection: "Selection") -> str:
     """What the document can say of a measurement."""
     smoke = selection.smoke
     if smoke is None:
-        return "Measured: nothing (the document says so); F3 goes back to the smoke."
+        return "Measured: nothing (the document says so); Ctrl+P Smoke measures."
     if smoke.failure is not None:
         return f"The smoke failed while {smoke.failure.phase}: {printable(smoke.failure.message)}"
     claim = "pipeline only, no speed of the selection" if smoke.mode == "tiny" else f"mode {smoke.mode}"
-    return f"Measured: {len(smoke.points)} points, {claim}."
+    return f"Measured: {len(smoke.points)} point{'' if len(smoke.points) == 1 else 's'}, {claim}."
 
 
 def since_words(since: "Comparison | None", name: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 from wizard.advice import Advice, advise, situation_of
 from wizard.advice.of_selection import situation_in
@@ -28,9 +29,10 @@ _PLACES = {"follows": "by itself", "not_here": "not here"}
 class StrategyList:
     """What is shown: `everything`, only what matters, or what `search` finds.
 
-    `ids` are the strategies of the lines, empty where a line is the heading of a group.
+    `columns` stands above the lines. `ids` are the strategies of the lines, empty where a line is a heading.
     """
 
+    columns: ClassVar[str] = f"{'Strategies':<50}{'possible':<10}{'by':<8}reason"
     everything: bool = False
     search: str = ""
     ids: tuple[str, ...] = ()
@@ -98,7 +100,7 @@ def _decision(row: Advice, decided: Tree, selection: Selection | None) -> tuple[
     given = selection.answers.engine.strategies.get(row.id) if selection else None
     is_default = selection is not None and selection.origin(f"engine.strategies.{row.id}.decision").layer == "default"
     if given is not None and given.decision and is_default:
-        return given.decision, "default", printable(given.reason or "")
+        return given.decision, "you" if own.get("reason") else "default", printable(given.reason or "")
     return (row.decision, "default", row.reason) if row.decision else ("", "", "")
 
 

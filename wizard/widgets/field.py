@@ -26,11 +26,15 @@ class TextField(Input):
         self.cursor_blink = False
         self.key = place.key
         self.shown = self.value
+        self.unusable, self.fallback = place.problem is not None, place.fallback
 
     async def _on_key(self, event: events.Key) -> None:
-        if event.key == "escape" and self.changed:
-            # The first Esc takes back what was typed and not yet taken; the next one goes back a screen.
-            self.value = self.shown
+        if event.key == "escape" and (self.changed or self.unusable):
+            # The first Esc takes back what was typed and is not an answer; the next one goes back a screen.
+            if self.changed:
+                self.value = self.shown
+            else:
+                self.post_message(Answered(self.key, self.fallback))
             event.stop()
             event.prevent_default()
             return
@@ -59,6 +63,7 @@ class TextField(Input):
                 self.cursor_position = 0
         self.shown = text
         self.placeholder = placeholder(place)
+        self.unusable, self.fallback = place.problem is not None, place.fallback
 
     @property
     def changed(self) -> bool:
@@ -162,7 +167,11 @@ class QuestionRow(Vertical):
             self.key = key
 
     class Done(Message):
-        """Enter was pressed, and the text can be used."""
+        """Enter was pressed, and the text can be used; `taken`: it was a new one, and what was made of it is shown."""
+
+        def __init__(self, *, taken: bool) -> None:
+            super().__init__()
+            self.taken = taken
 
     def __init__(self, place: Place) -> None:
         super().__init__()
@@ -200,7 +209,7 @@ class QuestionRow(Vertical):
         self._mark()
         if self._going_on:
             self._going_on = False
-            self._go_on()
+            self._go_on(taken=True)
 
     def widen(self, width: int) -> None:
         """Give the title so many columns."""
@@ -218,12 +227,12 @@ class QuestionRow(Vertical):
             self.post_message(Answered(self.field.key, default))
         self._going_on = bool(default) or self._take()
         if not self._going_on:
-            self._go_on()
+            self._go_on(taken=False)
 
-    def _go_on(self) -> None:
+    def _go_on(self, *, taken: bool) -> None:
         # Who typed something that cannot be used corrects it here; the next keys must not land in another field.
         if self.place.problem is None and self.field.has_focus:
-            self.post_message(self.Done())
+            self.post_message(self.Done(taken=taken))
 
     def on_input_blurred(self, event: Input.Blurred) -> None:
         """Leaving the field takes the text."""

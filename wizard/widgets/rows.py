@@ -41,6 +41,21 @@ class RowsList(Listing):
         """Tell which letter was pressed."""
         self.post_message(self.Act(self.rows_key, what, self.highlighted))
 
+    def action_cursor_down(self) -> None:
+        """The next line; from the last one on to what stands below the list."""
+        if self.highlighted in (None, len(self.options) - 1):
+            self.screen.focus_next()
+        else:
+            super().action_cursor_down()
+
+    def action_cursor_up(self) -> None:
+        """The line before; from the first one back to what stands above the list."""
+        first = next((number for number, option in enumerate(self.options) if not option.disabled), None)
+        if self.highlighted in (None, first):
+            self.screen.focus_previous()
+        else:
+            super().action_cursor_up()
+
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Enter edits a row, or adds one to an empty list."""
         event.stop()
