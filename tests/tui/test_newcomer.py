@@ -162,6 +162,22 @@ async def test_a_finding_about_options_leads_to_them(opened: WizardApp, where: s
         assert found in (getattr(opened.focused, "rows_key", ""), getattr(opened.focused, "key", ""))
 
 
+@pytest.mark.parametrize(("before", "after"), [("", ""), ("16", "16")])
+async def test_escape_takes_back_a_text_that_cannot_be_used(short: WizardApp, before: str, after: str) -> None:
+    key = "runtime.workload.concurrency"
+    async with short.run_test(size=SMALL) as pilot:
+        await at(pilot, short, key)
+        short.answer(key, before)
+        await settle(pilot)
+        await pilot.press("home", "ctrl+k")
+        await paste(pilot, "many")
+        await pilot.press("enter")
+        await settle(pilot, lambda a: "must be a whole number" in words(a))
+        await pilot.press("escape")
+        await settle(pilot, lambda a: "must be a whole number" not in words(a))
+        assert (short.session.raw(key), isinstance(short.screen, StepScreen)) == (after, True)
+
+
 def test_a_session_remembers_that_it_was_reviewed() -> None:
     session = Session()
     session.set("project.title", "Desk")

@@ -115,11 +115,14 @@ class Session:
             state, source = origin.layer, origin.detail
         else:
             state, source = "not given", "nobody yet"
+        fallback = "" if given or rejected or key in self.left_open else shown(value)
+        if rejected and given:
+            fallback = shown(tree.get(self.tree, key))
         return Place(
             key=key,
             question=question,
             raw=self.raw(key),
-            fallback="" if given or rejected or key in self.left_open else shown(value),
+            fallback=fallback,
             state=state,
             source=source,
             problem=rejected.message if rejected else None,

@@ -26,11 +26,15 @@ class TextField(Input):
         self.cursor_blink = False
         self.key = place.key
         self.shown = self.value
+        self.unusable, self.fallback = place.problem is not None, place.fallback
 
     async def _on_key(self, event: events.Key) -> None:
-        if event.key == "escape" and self.changed:
-            # The first Esc takes back what was typed and not yet taken; the next one goes back a screen.
-            self.value = self.shown
+        if event.key == "escape" and (self.changed or self.unusable):
+            # The first Esc takes back what was typed and is not an answer; the next one goes back a screen.
+            if self.changed:
+                self.value = self.shown
+            else:
+                self.post_message(Answered(self.key, self.fallback))
             event.stop()
             event.prevent_default()
             return
@@ -59,6 +63,7 @@ class TextField(Input):
                 self.cursor_position = 0
         self.shown = text
         self.placeholder = placeholder(place)
+        self.unusable, self.fallback = place.problem is not None, place.fallback
 
     @property
     def changed(self) -> bool:

@@ -27,7 +27,7 @@ def why_lines(place: Place, later: Sequence[str] = ()) -> list[str]:
         lines.append("A day such as 2027-01-31")
     lines += [f"State: {place.state} ({printable(place.source)})" if place.source else f"State: {place.state}"]
     if place.fallback:
-        lines.append(f"Without an answer: {printable(place.fallback)}")
+        lines.append(f"{'Still in force' if place.problem else 'Without an answer'}: {printable(place.fallback)}")
     if to_confirm(place):
         lines.append("Enter on it makes it your answer")
     if place.problem:
