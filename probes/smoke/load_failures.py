@@ -67,10 +67,11 @@ _NONE_ANSWERED: tuple[tuple[re.Pattern[str], str, str, str], ...] = (
 
 def none_answered(sent: int, errors: Sequence[str]) -> LoadFailed:
     """Say why no request was answered, from the different errors of all."""
-    said = errors[0] if errors else None
-    for pattern, kind, cause, advice in _NONE_ANSWERED if said is not None else ():
-        if pattern.search(said or ""):
-            return LoadFailed(kind, f"none of {sent} requests was answered: {cause} ({said})", advice)
+    said = errors[0] if errors else ""
+    for pattern, kind, cause, advice in _NONE_ANSWERED:
+        if pattern.search(said):
+            name = said.split(":")[0].rsplit(".", 1)[-1]
+            return LoadFailed(kind, f"none of {sent} requests was answered: {cause} ({name})", advice)
     return LoadFailed(
         "all_requests_failed",
         f"none of {sent} requests was answered" + (f": {said}" if said else ""),

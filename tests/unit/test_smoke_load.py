@@ -8,10 +8,9 @@ from probes.smoke.load import (
     completed_requests,
     full_load_rate,
     make_point,
-    no_result,
-    none_answered,
     without_texts,
 )
+from probes.smoke.load_failures import no_result, none_answered
 from probes.smoke.plan import Ceiling, PlannedRun, Workload
 from probes.smoke.result import Point
 
