@@ -65,3 +65,11 @@ def test_an_authority_that_is_none_is_told_before_anything_is_sent(
 def test_a_folder_whose_name_is_too_long_is_told(answers: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, said = smoke(answers, capsys, "--mode", "tiny", "--out", str(answers.parent / ("x" * 300)))
     assert (code, "cannot be written: File name too long" in said) == (7, True)
+
+
+def test_evidence_that_is_a_pipe_is_not_waited_for(answers: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = answers.parent / "evidence"
+    folder.mkdir()
+    os.mkfifo(folder / "smoke.json")
+    code = run(["propose", "--answers", str(answers), "--evidence", str(folder), "--dry-run"])
+    assert (code, "smoke.json cannot be read: it is no regular file" in capsys.readouterr().err) == (2, True)
