@@ -287,6 +287,16 @@ def test_a_planned_machine_fills_what_is_open(tmp_path: Path, capsys: pytest.Cap
     assert ("NVIDIA L40S" in line, "will be bought" in line) == (True, True)
 
 
+def test_a_value_of_a_planned_machine_is_the_catalogues(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = answers(tmp_path, "[project]\ntitle = 'Desk'\n")
+    run(["propose", "--answers", file, "--machine", "plan:L40Sx4", "--dry-run"])
+    words = {cell for line in capsys.readouterr().out.splitlines() for cell in re.split(r"[|,] ?", line)}
+    assert ("catalogue" in {word.strip() for word in words}, "probe" in {word.strip() for word in words}) == (
+        True,
+        False,
+    )
+
+
 def test_the_document_of_a_planned_machine_prints_the_confidence(
     example: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -70,4 +70,4 @@ def test_the_longest_context_that_is_carried_here_sets_the_longest_request() -> 
 
 
 def test_layers_win_in_the_order_that_is_shown() -> None:
-    assert PRECEDENCE == ("flag", "answers", "session", "probe", "derived", "default", "missing")
+    assert PRECEDENCE == ("flag", "answers", "session", "probe", "catalogue", "derived", "default", "missing")

@@ -130,7 +130,7 @@ def test_an_unpriced_item_voids_its_subtotal() -> None:
     amounts = part(text, "Engine budget, line E").tables[0]
     assert [row[5] for row in amounts.rows if row[1] == "Subtotal"] == [
         "EUR 24,130.00",
-        "incomplete: 1 of 5 items unpriced",
+        "incomplete: 1 of 5 recurring items unpriced",
     ]
 
 
@@ -191,6 +191,16 @@ def test_a_run_of_a_stand_in_says_nothing_of_the_ceilings() -> None:
     run = smoke().model_copy(update={"mode": "tiny"})
     text = render(select(example(), on=machine(), run=run))
     assert not [line for line in part(text, "2.5 Measurement").prose if "exceeded" in line]
+
+
+def test_nothing_holds_a_run_of_a_stand_in_against_a_ceiling() -> None:
+    run = smoke().model_copy(update={"mode": "tiny"})
+    selection = select(example(), on=machine(), run=run)
+    cells = {cell for part in read(render(selection)) for table in part.tables for row in table.rows for cell in row}
+    prose = " ".join(line for line in part(render(selection), "2.5 Measurement").prose)
+    assert "M1" not in {found.rule for found in selection.findings}
+    assert not [cell for cell in cells if " of 240" in cell]
+    assert "did not hold" not in prose
 
 
 def test_a_run_on_another_gpu_is_graded_other_hardware() -> None:

@@ -19,7 +19,7 @@ GPU, GPU_HERE = "runtime.hardware.gpu", "NVIDIA H100 80GB HBM3"
 
 
 def test_the_order_is_the_one_that_is_documented() -> None:
-    assert PRECEDENCE == ("flag", "answers", "session", "probe", "derived", "default", "missing")
+    assert PRECEDENCE == ("flag", "answers", "session", "probe", "catalogue", "derived", "default", "missing")
 
 
 def test_a_flag_wins_over_the_answers_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -70,6 +70,26 @@ def _message(**changes: Any) -> Finding:
     return found
 
 
+@pytest.mark.parametrize(
+    ("key", "typed", "meant"),
+    [
+        ("runtime.product", "2500", "vLLM, SGLang or TensorRT-LLM"),
+        ("runtime.product", "vl", "vLLM"),
+        ("runtime.inner_engine", "SGLan", "SGLang"),
+        ("engine.chosen", "Qwen/Qwen3-32B", "vLLM, SGLang or TensorRT-LLM"),
+    ],
+)
+def test_c36_names_what_was_perhaps_meant(key: str, typed: str, meant: str) -> None:
+    changes: dict[str, Any] = {key: typed, "engine.options": []}
+    (found,) = (f for f in check(good_selection(**changes)) if f.rule == "C36")
+    assert (found.severity, found.where, meant in found.remedy) == ("warn", key, True)
+
+
+def test_c36_says_nothing_of_an_own_engine_among_the_options() -> None:
+    changes: dict[str, Any] = {"engine.chosen": "Ours", "engine.options[0].name": "Ours"}
+    assert "C36" not in {f.rule for f in check(good_selection(**changes))}
+
+
 def test_c3_lists_the_sizes_that_work() -> None:
     heads_32 = FACTS.model_copy(update={"attention_heads": 32})
     found = _message(
@@ -96,8 +116,14 @@ def test_c3_blocks_key_value_heads_that_neither_divide_nor_replicate() -> None:
 def test_c7_names_the_version_of_the_default() -> None:
     found = _message(**{"runtime.settings.max_num_queued_reqs": ...}, smoke=None)
     assert found.message == (
-        "Admission control is adopted, but nothing switches it on; it is off by default in vLLM 0.33.0."
+        'The strategy "Admission control" is adopted, but nothing switches it on; it is off by default in vLLM 0.33.0.'
     )
+
+
+@pytest.mark.parametrize(("version", "said"), [("0.32.0", "vLLM 0.32.0."), ("0.31.0", "vLLM (read for 0.33.0).")])
+def test_c7_says_a_version_only_where_its_default_is_known(version: str, said: str) -> None:
+    found = _message(**{"runtime.settings.max_num_queued_reqs": ..., "runtime.version": version}, smoke=None)
+    assert found.message.endswith(f"it is off by default in {said}")
 
 
 @pytest.mark.parametrize(

@@ -183,7 +183,7 @@ def test_capacity_strategies_memory_and_the_end_are_said() -> None:
     capacity = Capacity(concurrency=24, kind="edge", stop_reason="the bracket was 4 wide", confidence=0.95)
     text = said(finished(capacity=capacity))
     assert "Greatest concurrency: 24 (edge, a higher load failed: the bracket was 4 wide)" in text
-    assert "Strategies seen in force: prefix caching" in text
+    assert "Strategies seen in force: Prefix caching" in text
     assert "Memory, weights: predicted 15.99 GiB, measured 16.15 (-1.0%)" in text
     assert "Nothing was left behind." in text
 

@@ -1,7 +1,10 @@
 """Numbers as people write them, in the unit of the question; what could be two numbers is refused."""
 
+from decimal import Decimal
+
 import pytest
 
+from wizard.asking.answers_file import parse_layer
 from wizard.asking.questions import by_key
 from wizard.asking.typed import UnusableError, parse
 from wizard.asking.units import AmbiguousError, understand
@@ -66,3 +69,33 @@ def test_a_typed_unit_is_noted_beside_the_answer_and_survives_a_restart() -> Non
     session.save()
     place = Session.resume(session.path).place("runtime.ceilings.ttft_ms")
     assert (place.raw, place.note) == ("3500", "3,5 s: 3,500 ms")
+
+
+@pytest.mark.parametrize(
+    ("text", "spellings"),
+    [("21.400", "21400 or 21.40"), ("21,400", "21400 or 21.40"), ("1.085", "1085 or 1.0850")],
+)
+def test_one_mark_before_three_digits_of_a_price_is_kept_and_explained_with_both_numbers(
+    text: str, spellings: str
+) -> None:
+    session = Session()
+    row = session.add_row("budget.engine.items")
+    price = f"budget.engine.items[{row}].unit_price"
+    assert spellings in (session.set(price, text) or "")
+    assert (session.place(price).raw, session.given.budget.engine.items[row].unit_price) == (text, None)
+    for spelling in spellings.split(" or "):
+        assert session.set(price, spelling) is None
+
+
+def test_a_price_of_an_answers_file_is_a_plain_decimal() -> None:
+    layer = parse_layer("schema_version = 1\n[[budget.engine.items]]\nunit_price = 21.400\n", "prices.toml")
+    session = Session()
+    session.open_layer(layer)
+    assert session.given.budget.engine.items[0].unit_price == Decimal("21.400")
+    assert session.set("budget.engine.items[0].unit_price", "21.400") is None
+
+
+def test_a_time_with_one_point_before_three_digits_says_how_it_was_read() -> None:
+    session = Session()
+    session.set("runtime.ceilings.ttft_ms", "1.500")
+    assert session.place("runtime.ceilings.ttft_ms").note == "1.500: 1.5 ms"

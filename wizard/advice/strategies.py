@@ -7,9 +7,9 @@ from pydantic import BaseModel, ConfigDict
 from wizard.advice.matters import Opinion, opinion
 from wizard.advice.needs import Prerequisite, Verdict, prerequisite
 from wizard.advice.situation import Situation
-from wizard.catalogue import Flag, Strategy, Switch, engines, strategies
+from wizard.catalogue import Flag, Strategy, Switch, strategies
 from wizard.serving.launch import switch_of
-from wizard.serving.trace import realised
+from wizard.serving.trace import default_of, realised
 
 #: `matters`: a person decides. `follows`: model or runtime decide by themselves. `not_here`: it has no use here.
 Place = Literal["matters", "follows", "not_here"]
@@ -65,7 +65,7 @@ def advise_one(row: Strategy, situation: Situation) -> Advice:
         reason=decided.reason if usable else "",
         becomes=_flags(switch, on=True),
         off=_flags(switch, on=False),
-        by_default=_default_words(switch, situation.launch.runtime),
+        by_default=_default_words(switch, situation),
     )
 
 
@@ -93,7 +93,8 @@ def _words(flag: Flag) -> list[str]:
     return [flag.flag] if flag.value is None else [flag.flag, flag.value]
 
 
-def _default_words(switch: Switch | None, runtime: str | None) -> str:
+def _default_words(switch: Switch | None, situation: Situation) -> str:
+    runtime = situation.launch.runtime
     if switch is None or runtime is None:
         return ""
     state = {
@@ -102,4 +103,4 @@ def _default_words(switch: Switch | None, runtime: str | None) -> str:
         "auto": "decided at the start by default",
         "value": f"{switch.default_value} by default",
     }[switch.default]
-    return f"{state} in {engines()[runtime].name} {switch.version}"
+    return f"{state} in {default_of(switch, runtime, situation.answers.runtime.version)}"

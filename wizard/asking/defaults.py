@@ -38,7 +38,6 @@ def fill(answers: Answers, origins: dict[str, Origin], machine: "Machine | None"
             if changed is not None:
                 answers = changed
                 filled[given.key] = Origin(layer="derived", detail=range_words(given))
-    machine_words = _machine_words(machine)
     for default in DEFAULTS:
         if answer_at(answers, default.key) is not None:
             continue
@@ -46,18 +45,17 @@ def fill(answers: Answers, origins: dict[str, Origin], machine: "Machine | None"
         if value is not None:
             source = default.source if isinstance(default.source, str) else default.source(answers)
             answers = _set(answers, path_of(default.key), value)
-            detail = source + (machine_words if default.layer == "probe" else "")
-            filled[default.key] = Origin(layer=default.layer, detail=detail)
+            filled[default.key] = _origin(default.layer, source, machine)
     return answers, filled
 
 
-def _machine_words(machine: "Machine | None") -> str:
-    """What is to be said of every value that was taken from a machine which is not this one."""
-    if machine is None:
-        return ""
+def _origin(layer: Layer, source: str, machine: "Machine | None") -> Origin:
+    """The origin of what is filled in; a machine that will be bought was not read: it is the catalogue's."""
+    if layer != "probe" or machine is None:
+        return Origin(layer=layer, detail=source)
     if machine.planned:
-        return " (a machine that will be bought, from the catalogue)"
-    return " (a recorded machine)" if machine.recorded else ""
+        return Origin(layer="catalogue", detail="the GPUs of a machine that will be bought")
+    return Origin(layer=layer, detail=source + (" (a recorded machine)" if machine.recorded else ""))
 
 
 def _usable(machine: "Machine | None") -> "list[Gpu]":

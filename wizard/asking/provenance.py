@@ -9,15 +9,26 @@ from pydantic import BaseModel, ConfigDict
 SourceWord = Literal["missing", "default", "answer", "catalogue", "probe", "measured", "derived", "tool"]
 
 #: Where a value was taken from; the first that has one wins. `flag`, `answers` and `session` are all answers of a
-#: person. `derived` is worked out from other answers (the E2E ceiling from the time a task may take).
-Layer = Literal["flag", "answers", "session", "probe", "derived", "default", "missing"]
-PRECEDENCE: tuple[Layer, ...] = ("flag", "answers", "session", "probe", "derived", "default", "missing")
+#: person. `catalogue` stands in the place of `probe` where the machine is one that will be bought. `derived` is worked
+#: out from other answers (the E2E ceiling from the time a task may take).
+Layer = Literal["flag", "answers", "session", "probe", "catalogue", "derived", "default", "missing"]
+PRECEDENCE: tuple[Layer, ...] = (
+    "flag",
+    "answers",
+    "session",
+    "probe",
+    "catalogue",
+    "derived",
+    "default",
+    "missing",
+)
 
 _WORDS: dict[Layer, SourceWord] = {
     "flag": "answer",
     "answers": "answer",
     "session": "answer",
     "probe": "probe",
+    "catalogue": "catalogue",
     "derived": "derived",
     "default": "default",
     "missing": "missing",

@@ -46,7 +46,7 @@ def understood(question: Question, raw: str) -> str:
     if question.kind not in _NUMBERS:
         return ""
     try:
-        found = understand(raw, question.unit, whole=question.kind == "integer")
+        found = _understand(question, raw)
     except AmbiguousError:
         return ""
     return found.words if found else ""
@@ -69,10 +69,14 @@ def shown(value: Any) -> str:
     return str(value).replace("\r\n", "\n").replace("\n", LINE_BREAK)
 
 
+def _understand(question: Question, text: str) -> Understood | None:
+    return understand(text, question.unit, whole=question.kind == "integer", amount=question.kind == "amount")
+
+
 def _number(question: Question, text: str) -> Any:
     whole = question.kind == "integer"
     try:
-        found: Understood | None = understand(text, question.unit, whole=whole)
+        found = _understand(question, text)
     except AmbiguousError as error:
         raise UnusableError(str(error)) from None
     if found is None or (whole and "." in found.digits):

@@ -17,6 +17,7 @@ _SPACED = re.compile(r"[0-9]{1,3}(?:[_' \u00a0\u202f][0-9]{3})+(?:[.,][0-9]+)?")
 _COMMA_GROUPED = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 _POINT_GROUPED = re.compile(r"[1-9][0-9]{0,2}(?:(?:\.[0-9]{3})+,[0-9]+|(?:\.[0-9]{3}){2,})")
 _ONE_POINT_GROUP = re.compile(r"[1-9][0-9]{0,2}\.[0-9]{3}")
+_ONE_GROUP = re.compile(r"[1-9][0-9]{0,2}[.,][0-9]{3}")
 _DECIMAL_COMMA = re.compile(r"[0-9]+,[0-9]+")
 
 _MS_PER = {
@@ -57,10 +58,11 @@ class Understood(NamedTuple):
     words: str
 
 
-def understand(text: str, unit: str | None, *, whole: bool) -> Understood | None:
+def understand(text: str, unit: str | None, *, whole: bool, amount: bool = False) -> Understood | None:
     """Read a number in the unit of its question; None for a text that is no number of that kind.
 
-    `whole` is true of a count. Raises `AmbiguousError`.
+    `whole` is true of a count, `amount` of a price or a quantity, in which one mark before three digits is refused:
+    a thousandfold error in a budget is worth a question. Raises `AmbiguousError`.
     """
     text, unit = text.strip(), unit or ""
     if len(text) > LONGEST:
@@ -68,12 +70,15 @@ def understand(text: str, unit: str | None, *, whole: bool) -> Understood | None
     if unit == "percentile" and (match := re.fullmatch(r"[pP]?([0-9]{1,2})(?:th|\s*%)?", text)):
         return Understood(match[1], "" if match[1] == text else f"percentile {match[1]}")
     match = _SPLIT.fullmatch(text)
+    if match and amount and _ONE_GROUP.fullmatch(match[2]):
+        raise AmbiguousError(_thousands_or_point(match[2]))
     digits = _digits(match[2], whole=whole) if match else None
     if match is None or digits is None:
         return None
     sign, rest = match[1], match[3]
     if not rest:
-        return Understood(sign + digits, "" if sign + digits == text else _worded(Decimal(sign + digits), unit))
+        as_typed = sign + digits == text and not _ONE_POINT_GROUP.fullmatch(digits)
+        return Understood(sign + digits, "" if as_typed else _worded(Decimal(sign + digits), unit))
     number = Decimal(sign + digits)
     value = _reader(unit)(number, rest, unit)
     if value is None:
@@ -84,6 +89,13 @@ def understand(text: str, unit: str | None, *, whole: bool) -> Understood | None
 
 def _worded(value: Decimal, unit: str) -> str:
     return f"{value.normalize():,f} {unit}".strip()
+
+
+def _thousands_or_point(number: str) -> str:
+    """Both numbers that one mark before three digits may mean, each as it can be written without doubt."""
+    whole, digits = re.split("[.,]", number)
+    fraction = digits.removesuffix("0") if digits.endswith("0") else f"{digits}0"
+    return f"could be {whole}{digits} or {whole}.{fraction}: write the one that is meant"
 
 
 def _digits(number: str, *, whole: bool) -> str | None:

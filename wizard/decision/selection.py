@@ -87,7 +87,7 @@ class Selection(BaseModel):
 
     def source(self, *keys: str) -> SourceWord:
         """The source word of a cell made from these answers: the weakest of theirs."""
-        order: tuple[SourceWord, ...] = ("missing", "default", "answer", "derived", "probe")
+        order: tuple[SourceWord, ...] = ("missing", "default", "answer", "derived", "catalogue", "probe")
         words = [self.origin(key).word for key in keys]
         return min(words, key=order.index)
 

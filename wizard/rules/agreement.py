@@ -10,6 +10,8 @@ from wizard.decision.selection import Selection
 from wizard.rules.rule import Rule, finding, listed, number, shortened
 
 _LOAD = "runtime.workload"
+#: Room above what the users make that needs no word; capacity is bought for what is above it.
+_ROOM = 1.5
 #: Words that name whatever is newest, and signs that name a range of versions.
 _MOVING = re.compile(
     r"\b(?:latest|newest|current|nightly|main|master|stable|any|tbd|or (?:later|newer|above))\b|[<>~^*]|\d\.x\b",
@@ -42,6 +44,13 @@ def load_agrees_with_itself(selection: Selection) -> list[Finding]:
         )
         remedy = "Ask for what the users make, or correct the figures that it is worked out from."
         found.append(finding("C33", "warn", message, f"{_LOAD}.concurrency", remedy))
+    elif load.concurrency is not None and worked_out is not None and load.concurrency > _ROOM * worked_out:
+        message = (
+            f"{number(load.concurrency)} calls in flight are asked for, more than {_ROOM:g} times the "
+            f"{number(worked_out)} that users, tasks and seconds make."
+        )
+        remedy = "Say in an assumption what the rest is for, or correct the figure that is wrong."
+        found.append(finding("C33", "note", message, f"{_LOAD}.concurrency", remedy))
     carried, longest = carried_model(selection), runtime.settings.max_model_len
     needed = carried[1].context_tokens if carried else None
     # A longest request that does not even hold a call is C6's.
@@ -122,7 +131,7 @@ RULES = (
     Rule(
         "C33",
         "The figures of the load agree with each other",
-        ("block", "warn"),
+        ("block", "warn", "note"),
         "Little's law (Operations Research 9(3), 1961); vLLM 0.33.0, config/model.py",
         load_agrees_with_itself,
         "Correct the figure that is wrong: shared and whole prompt, users and calls in flight, context and request.",

@@ -1,13 +1,12 @@
 """Rules on whether model, strategies, settings and hardware fit together."""
 
-from wizard.catalogue import engines, strategies
 from wizard.decision.finding import Finding, Severity
 from wizard.decision.proof import carried_model, is_planned, probed_machine, same_gpu, usable_gpus
 from wizard.decision.selection import Selection
-from wizard.rules.rule import Rule, finding, listed, number
+from wizard.rules.rule import Rule, finding, listed, number, strategy_named
 from wizard.serving.launch import EXTRA_FLAGS, answer_at, switch_of
 from wizard.serving.spread import spread
-from wizard.serving.trace import Realised, realised
+from wizard.serving.trace import Realised, default_of, realised
 
 _TENSOR = "runtime.layout.tensor_parallel"
 _WORDS = {"adopt": "adopted", "defer": "deferred", "reject": "rejected"}
@@ -129,19 +128,19 @@ def adopted_is_switched_on(selection: Selection) -> list[Finding]:
         keys, flags = _switch_questions(identifier, selection)
         if any(key.startswith("runtime.layout.") and answer_at(selection.answers, key) is None for key in keys):
             continue  # how the model is spread is still open
-        name = strategies()[identifier].name
+        named = strategy_named(identifier)
         if seen.by == "off_switch":
-            message = f"{name} is adopted, but {listed(list(seen.flags))} switches it off."
+            message = f"{named} is adopted, but {listed(list(seen.flags))} switches it off."
             where, remedy = (
                 _origin(selection, seen),
                 f"Remove {listed(list(seen.flags))}, or reject the strategy.",
             )
         elif seen.by == "checkpoint":
-            message = f"{name} is adopted, but the checkpoint carries no such format and no flag sets one."
+            message = f"{named} is adopted, but the checkpoint carries no such format and no flag sets one."
             where = f"engine.models[{carried[0] if carried else 0}].name"
             remedy = "Name the quantised checkpoint, or set the quantisation of the runtime."
         else:
-            message = f"{name} is adopted, but nothing switches it on; {_default(selection, seen)}."
+            message = f"{named} is adopted, but nothing switches it on; {_default(selection, identifier, seen)}."
             where = keys[0] if keys else EXTRA_FLAGS
             remedy = f"Set {listed(flags)}, or defer the strategy."
         found.append(finding("C7", "block", message, where, remedy))
@@ -161,30 +160,31 @@ def rejected_is_switched_off(selection: Selection) -> list[Finding]:
         switch = switch_of(identifier, selection.launch.runtime)
         if not seen.in_force or switch is None or (seen.by == "default" and switch.default == "auto"):
             continue
-        name, decided = strategies()[identifier].name, _WORDS[answer.decision]
+        named, decided = strategy_named(identifier), _WORDS[answer.decision]
         decision = f"engine.strategies.{identifier}.decision"
         if seen.by == "flags":
             flags = listed(list(seen.flags))
-            message = f"{name} is {decided}, but {flags} switches it on."
+            message = f"{named} is {decided}, but {flags} switches it on."
             where, remedy = _origin(selection, seen), f"Remove {flags}, or adopt the strategy."
         elif seen.by == "checkpoint":
-            message = f"{name} is {decided}, but the checkpoint is in such a format."
+            message = f"{named} is {decided}, but the checkpoint is in such a format."
             where, remedy = decision, "Adopt the strategy, or name a checkpoint that is not quantised."
         elif switch.disable:
             off = listed([flag.flag for flag in switch.disable])
-            message = f"{name} is {decided}, but {_default(selection, seen)}."
+            message = f"{named} is {decided}, but {_default(selection, identifier, seen)}."
             where, remedy = decision, f"Adopt it, or reject it, which sets {off}."
         else:
-            message = f"{name} is {decided}, but {_default(selection, seen)} and cannot be switched off."
+            message = f"{named} is {decided}, but {_default(selection, identifier, seen)} and cannot be switched off."
             where, remedy = decision, "Adopt the strategy: it is part of this runtime."
         found.append(finding("C8", "block", message, where, remedy))
     return found
 
 
-def _default(selection: Selection, seen: Realised) -> str:
-    runtime = engines()[selection.launch.runtime or "vllm"].name
-    state = "on" if seen.by == "default" else "off"
-    return f"it is {state} by default in {runtime} {seen.version}"
+def _default(selection: Selection, identifier: str, seen: Realised) -> str:
+    runtime, state = selection.launch.runtime, "on" if seen.by == "default" else "off"
+    switch = switch_of(identifier, runtime)
+    where = default_of(switch, runtime, selection.answers.runtime.version) if switch and runtime else "it"
+    return f"it is {state} by default in {where}"
 
 
 def _switch_questions(identifier: str, selection: Selection) -> tuple[list[str], list[str]]:

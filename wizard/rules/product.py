@@ -1,11 +1,14 @@
 """Rules on the product that is bought: the engine inside, the model it must know, and the house it must fit."""
 
+import difflib
 import re
+from collections.abc import Callable
 
-from wizard.catalogue import engine_id, engines, knobs
+from wizard.catalogue import EngineRow, engine_id, engines, knobs
 from wizard.catalogue.vllm import packaged_facts, packaged_versions, release_of
 from wizard.decision.finding import Finding, Severity
 from wizard.decision.selection import Selection
+from wizard.rules.governance import chosen_option
 from wizard.rules.rule import Rule, finding, listed, shortened
 from wizard.serving.fit import fit_rows, product_row
 
@@ -115,8 +118,46 @@ def _a(role: str) -> str:
 
 
 def _any(ids: tuple[str, ...]) -> str:
-    names = [engines()[name].name for name in ids]
+    return _or([engines()[name].name for name in ids])
+
+
+def _or(names: list[str]) -> str:
     return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def names_are_known(selection: Selection) -> list[Finding]:
+    """C36: the engine, the product and the engine inside it are ones that the catalogue knows, or options compared."""
+    # Rules, flags and sizing look an engine up by its name; under another name they say nothing, and nobody is told.
+    answers = selection.answers
+    chosen, named = answers.engine.chosen, any(option.name for option in answers.engine.options)
+    asked: tuple[tuple[str, str, str | None, Callable[[EngineRow], bool]], ...] = (
+        # A choice beside the options that were compared is G3's.
+        ("engine.chosen", "engine", None if named or chosen_option(answers) else chosen, _is_design),
+        ("runtime.product", "product", answers.runtime.product, lambda row: row.role != "library"),
+        ("runtime.inner_engine", "engine inside the product", answers.runtime.inner_engine, _is_design),
+    )
+    found = []
+    for key, what, name, fits in asked:
+        if name is None or engine_id(name) is not None:
+            continue
+        message = f"{shortened(name)} is given as the {what}, and the catalogue knows none of that name."
+        remedy = f"{_near(name, fits)}, or leave it: no rule then looks up its flags, formats or licence."
+        found.append(finding("C36", "warn", message, key, remedy))
+    return found
+
+
+def _is_design(row: EngineRow) -> bool:
+    return not row.needs_inner
+
+
+def _near(name: str, fits: Callable[[EngineRow], bool]) -> str:
+    """What may have been meant: at most three names, or those that the catalogue begins with."""
+    rows = [row for row in engines().values() if fits(row)]
+    known = {alias.casefold(): row.name for row in rows for alias in (row.name, *row.aliases)}
+    close = difflib.get_close_matches(name.casefold(), known, 3, 0.5)
+    if close:
+        return f"Name {_or(list(dict.fromkeys(known[alias] for alias in close)))} if that is meant"
+    return f"Name one that it knows, such as {_or(list(dict.fromkeys(known.values()))[:3])}"
 
 
 def alerts_use_its_metrics(selection: Selection) -> list[Finding]:
@@ -194,6 +235,14 @@ RULES = (
         "metadata of the products: their names say no engine, and orchestrators pin its version",
         product_carries_the_engine,
         "Name engine and version inside the product, and decide on the engine that is bought.",
+    ),
+    Rule(
+        "C36",
+        "Engine and product are ones that the catalogue knows",
+        ("warn",),
+        "the catalogue of engines: every rule on flags, formats and licences looks a name up there",
+        names_are_known,
+        "Write the name as its makers do; what the catalogue does not know is checked by nobody.",
     ),
     Rule(
         "C21",

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from wizard.catalogue import strategies
 from wizard.decision.finding import Finding, Severity
 from wizard.decision.selection import Selection
 
@@ -40,6 +41,11 @@ def listed(words: list[str]) -> str:
 def counted(count: int, noun: str) -> str:
     """A small number with its noun: 1 GPU, 2 GPUs."""
     return f"{number(count)} {noun}{'' if count == 1 else 's'}"
+
+
+def strategy_named(identifier: str) -> str:
+    """A strategy as the subject of a sentence, whatever its title is: the strategy "Quantised weights"."""
+    return f'The strategy "{strategies()[identifier].name}"'
 
 
 def shortened(text: str, most: int = 60) -> str:

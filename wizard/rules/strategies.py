@@ -13,7 +13,7 @@ from wizard.decision.finding import Finding, Severity
 from wizard.decision.proof import carried_model
 from wizard.decision.selection import Selection
 from wizard.rules.hardware import proposed_gpu
-from wizard.rules.rule import Rule, counted, finding, number
+from wizard.rules.rule import Rule, counted, finding, number, strategy_named
 from wizard.serving.launch import EXTRA_FLAGS
 from wizard.serving.trace import realised
 
@@ -224,7 +224,7 @@ def needs_are_met(selection: Selection) -> list[Finding]:
                 continue
             rests_on_catalogue = need.kind == "compute_capability" and not (gpu is not None and gpu.was_read)
             where = _C27_PLACES[need.kind] or f"engine.strategies.{identifier}.decision"
-            message = f"{row.name} is adopted and needs {held.what}; {held.fact}."
+            message = f"{strategy_named(identifier)} is adopted and needs {held.what}; {held.fact}."
             remedy = "Defer the strategy, or change what it needs."
             found.append(finding("C27", "note" if rests_on_catalogue else "warn", message, where, remedy))
     return found

@@ -6,7 +6,8 @@ Flags and defaults are true for a version, so what is found names the version th
 from typing import Literal, NamedTuple
 
 from probes.models import ModelFacts
-from wizard.catalogue import Switch
+from wizard.catalogue import Switch, engines
+from wizard.catalogue.vllm import packaged_facts, release_of
 from wizard.serving.launch import Launch, Setting, switch_of
 
 By = Literal["flags", "default", "checkpoint", "off_switch", "nothing", "unknown"]
@@ -47,6 +48,30 @@ def realised(strategy: str, launch: Launch, facts: ModelFacts | None = None) -> 
             return Realised(None, "unknown", found, switch.version)
         return Realised(facts.quantization is not None, "checkpoint", found, switch.version)
     return Realised(False, "nothing", (), switch.version)
+
+
+def default_of(switch: Switch, runtime: str, version: str | None) -> str:
+    """The runtime and the version that the default of a switch is said of: "vLLM 0.33.0", "vLLM (read for 0.33.0)".
+
+    It is the selection's `version` where that is the one that was read, or where the answers of both about every flag
+    of the switch are packaged and alike.
+    """
+    name, own = engines()[runtime].name, release_of(version or switch.version)
+    if own == release_of(switch.version) or _same_default(switch, own):
+        return f"{name} {own if version else switch.version}"
+    return f"{name} (read for {switch.version})"
+
+
+def _same_default(switch: Switch, own: str) -> bool:
+    """Whether both versions say the same; a default that is on shows only where each flag names one."""
+    here, there = packaged_facts(own), packaged_facts(switch.version)
+    if here is None or there is None:
+        return False
+    flags = {*(flag.flag for flag in (*switch.enable, *switch.disable)), *switch.disabled_by}
+    if not flags or not all(flag in here.by_name and flag in there.by_name for flag in flags):
+        return False
+    pairs = [(here.by_name[flag].default, there.by_name[flag].default) for flag in flags]
+    return all(a == b and (switch.default == "off" or a is not None) for a, b in pairs)
 
 
 def _switches_off(setting: Setting, switch: Switch) -> bool:

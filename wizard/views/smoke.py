@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from wizard import catalogue
 from wizard.printable import fitted, printable
 from wizard.smoke.state import SmokeRun, Status
 from wizard.views.smoke_figures import figure_lines, latency_plot
@@ -236,11 +237,11 @@ def outcome_lines(run: SmokeRun, width: int) -> list[str]:
 
 def strategy_lines(strategies: "Sequence[StrategySeen]", *, so_far: bool) -> list[str]:
     """The strategies of section 1 by what the server shows of them; some are tried only after the loads."""
-    lines = []
+    lines, known = [], catalogue.strategies()
     for seen in ("in_force", "not_in_force", "not_visible"):
-        ids = [row.id.replace("_", " ") for row in strategies if row.seen == seen]
-        if ids:
+        names = [known[row.id].name if row.id in known else row.id for row in strategies if row.seen == seen]
+        if names:
             words = {"in_force": "seen in force"}.get(seen, seen.replace("_", " "))
             until = " so far" if so_far and seen == "not_visible" else ""
-            lines.append(f"Strategies {words}{until}: {', '.join(ids)}")
+            lines.append(f"Strategies {words}{until}: {', '.join(names)}")
     return lines

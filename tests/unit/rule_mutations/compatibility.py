@@ -135,6 +135,12 @@ TABLE: list[Row] = [
         ("C33", "warn", f"{_LOAD}.concurrency"),
     ),
     (
+        "many more calls in flight than the users make",
+        {f"{_LOAD}.users_peak_hour": 300, f"{_LOAD}.tasks_per_user_hour": 4, f"{_LOAD}.calls_per_task": 5,
+         f"{_LOAD}.call_seconds": 8},
+        ("C33", "note", f"{_LOAD}.concurrency"),
+    ),
+    (
         "a longest request below the context that is needed",
         {"runtime.settings.max_model_len": 8192, "smoke": None},
         ("C33", "warn", "runtime.settings.max_model_len"),

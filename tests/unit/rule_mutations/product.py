@@ -41,6 +41,7 @@ TABLE: list[Row] = [
          "smoke": None},
         ("C10", "note", f"{M}.name"),
     ),
+    ("no engine of that name", {"runtime.inner_engine": "vlm"}, ("C36", "warn", "runtime.inner_engine")),
     ("nothing is said of the platform", {f"{_X}.platform": ...}, ("C14", "warn", f"{_X}.platform")),
     ("Windows", {f"{_X}.platform": "Windows Server"}, ("C14", "warn", f"{_X}.platform")),
     ("no gateway", {f"{_X}.gateway": "none"}, ("C14", "warn", f"{_X}.gateway")),

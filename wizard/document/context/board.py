@@ -25,8 +25,8 @@ def board(selection: Selection) -> Context:
         "day": formats.day(selection.prepared_on),
         "hash": content_hash(selection),
         "lines": [
-            _line_words("E", selection.engine_line, selection.answers.budget.engine),
-            _line_words("R", selection.runtime_line, selection.answers.budget.runtime),
+            _line_words("E", selection.engine_line, selection.answers.budget.engine, _lacking(selection, "engine")),
+            _line_words("R", selection.runtime_line, selection.answers.budget.runtime, _lacking(selection, "runtime")),
         ],
         "grounds": list(_grounds(selection)),
         "findings": _first(findings),
@@ -45,14 +45,25 @@ def _more(table: Table | None) -> int:
     return 0 if table is None else max(0, len(table.rows) - MOST_ROWS)
 
 
-def _line_words(name: str, line: EngineLine | RuntimeLine, answers: EngineBudget | RuntimeBudget) -> str:
-    """What a board asks of one line: what has no price, and how long the prices hold."""
+def _lacking(selection: Selection, table: str) -> list[str]:
+    """The items of one line whose price a blocking finding calls incomplete: no basis, no date, no quantity."""
+    items = selection.answers.budget.engine.items if table == "engine" else selection.answers.budget.runtime.items
+    at = {f.where.rpartition(".")[0] for f in selection.findings if (f.rule, f.severity) == ("B7", "block")}
+    return [item.id or item.item or "an item" for n, item in enumerate(items) if f"budget.{table}.items[{n}]" in at]
+
+
+def _line_words(
+    name: str, line: EngineLine | RuntimeLine, answers: EngineBudget | RuntimeBudget, lacking: list[str]
+) -> str:
+    """What a board asks of one line: what has no price, which price is not complete, how long the prices hold."""
     if not line.rows:
         return f"Line {name} holds no item yet."
     unpriced = list(dict.fromkeys(line.unpriced))
     prices = f"no price is given for {formats.listed(unpriced)}" if unpriced else "every item has a price"
+    if lacking:
+        prices += f", and B7 calls the price of {formats.listed(dict.fromkeys(lacking))} incomplete"
     days = [item.valid_until for item in answers.items if item.valid_until is not None]
-    until = f"the first price ends on {formats.day(min(days))}" if days else "no price states an end"
+    until = f"the first price ends on {formats.day(min(days))}" if days else "no price says until which day it holds"
     so_far = priced_so_far(line)
     return f"Line {name}: {prices}; {until}.{f' {so_far}' if so_far else ''}"
 

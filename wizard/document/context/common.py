@@ -22,6 +22,8 @@ _ORDER: tuple[SourceWord, ...] = (
     "default",
     "missing",
 )
+#: What is said beside the GPUs that serve where nobody said how many replicas wait.
+SPARE_NOT_GIVEN = "spare ones not given"
 #: The formula of Annex C behind each answer that selwiz works out from others.
 _FORMULAS = {
     "runtime.ceilings.e2e_ms": "F-9",

@@ -99,7 +99,7 @@ def runtime_triggers(selection: Selection) -> Table:
         ),
         (
             "Another load",
-            _given(selection, load, "{} prompt, {} output, {} shared tokens"),
+            _given(selection, load, "tokens of the prompt: {}; of the output: {}; shared: {}"),
             "every run",
             owner,
             _today(selection, "load"),

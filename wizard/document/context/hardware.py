@@ -12,7 +12,7 @@ from wizard.catalogue.loader import gpus_named
 from wizard.decision.proof import gpus_in_all, same_gpu, usable_gpus
 from wizard.decision.selection import Selection
 from wizard.document import formats
-from wizard.document.context.common import Context, machine_kind, said, source, sources
+from wizard.document.context.common import SPARE_NOT_GIVEN, Context, machine_kind, said, source, sources
 from wizard.document.markdown import NOT_GIVEN, Table
 from wizard.machine import confidence_of
 from wizard.serving.fit import fit_rows
@@ -101,7 +101,7 @@ def _table(selection: Selection) -> Table:
         (
             "GPUs in all",
             _count(machine),
-            formats.value(in_all),
+            _proposed_in_all(selection, in_all),
             _more(_all_gpus(machine), in_all),
         ),
         ("GPUs per replica", "not applicable", formats.value(each), "not applicable"),
@@ -135,6 +135,14 @@ def _table(selection: Selection) -> Table:
         ),
     ]
     return Table(("Item", _heading(machine), "Proposed", "Difference"), tuple(rows))
+
+
+def _proposed_in_all(selection: Selection, in_all: int | None) -> str:
+    """The GPUs of all replicas, or those that serve where the spare ones are not given."""
+    serving, each = selection.answers.runtime.layout.replicas, selection.answers.runtime.hardware.gpus_per_replica
+    if in_all is not None or serving is None or each is None:
+        return formats.value(in_all)
+    return f"{formats.number(serving * each)} for serving; {SPARE_NOT_GIVEN}"
 
 
 def _nodes_row(selection: Selection) -> list[tuple[str, str, str, str]]:

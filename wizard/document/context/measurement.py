@@ -56,7 +56,7 @@ def measurement(selection: Selection) -> Context:
         )
     if not smoke.points:
         return context
-    found = runs(smoke)
+    found, judged = runs(smoke), qualifier(selection) != "pipeline only"
     asked = tuple(run for run in found if run.point.kind != "search")
     return context | {
         "measured": True,
@@ -65,13 +65,13 @@ def measurement(selection: Selection) -> Context:
         "attribution": _attribution(selection, smoke),
         "hardware_words": _hardware_words(selection),
         "memory_of": "of the CPU process" if smoke.runtime.build == "cpu" else "per GPU",
-        "strategies_note": _STAND_IN if qualifier(selection) == "pipeline only" else None,
+        "strategies_note": None if judged else _STAND_IN,
         "scopes": _scopes(selection, smoke, asked),
         "closed_loop": claims.closed_loop(found[0].point.concurrency),
         "conditions": conditions(selection, smoke, found),
         "results": results(selection, smoke, asked),
-        "statements": _statements(asked, claimed=qualifier(selection) != "pipeline only"),
-        "per_ceiling": claims.PER_CEILING if any(len(run.point.ceilings) > 1 for run in asked) else None,
+        "statements": _statements(asked, claimed=judged),
+        "per_ceiling": claims.PER_CEILING if judged and any(len(run.point.ceilings) > 1 for run in asked) else None,
         "search": _search(smoke, found, limit_of(selection)),
         **over_load(selection, found),
         "memory": memory(smoke),
@@ -182,9 +182,11 @@ def _search(smoke: SmokeResult, found: tuple[Run, ...], limited: Limit | None) -
     said = []
     for run in found:
         if run.point.kind == "search":
-            looks = formats.listed(_look(point) for point in run.points)
+            judged = limited != "pipeline only"
+            looks = formats.listed(_look(point, judged=judged) for point in run.points)
+            sought = "at which every ceiling holds" if judged else "of the stand-in, held against no ceiling here"
             said.append(
-                f"{run.id}, search for the greatest concurrency at which every ceiling holds, "
+                f"{run.id}, search for the greatest concurrency {sought}, "
                 f"{formats.counted(len(run.points), 'look')}: {looks}."
             )
     if smoke.capacity is not None:
@@ -198,7 +200,9 @@ def _search(smoke: SmokeResult, found: tuple[Run, ...], limited: Limit | None) -
     return said
 
 
-def _look(point: Point) -> str:
+def _look(point: Point, *, judged: bool) -> str:
+    if not judged:
+        return f"{formats.number(point.concurrency)} ({formats.counted(point.completed, 'request')})"
     bad = [r for r in point.ceilings if r.verdict != "supported"]
     if not bad:
         return f"{formats.number(point.concurrency)} held ({formats.counted(point.completed, 'request')})"

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from probes.smoke.owners import is_loopback
-from probes.smoke.result import Latency, Point, SmokeResult
+from probes.smoke.result import CeilingResult, Latency, Point, SmokeResult
 from probes.smoke.statistics import error_rate_bound, two_sided_requests
 from wizard.decision.proof import endpoint_gpus, qualifier
 from wizard.decision.selection import Selection
@@ -197,8 +197,12 @@ def _rate(point: Point) -> str:
 
 
 def results(selection: Selection, smoke: SmokeResult, asked: tuple[Run, ...]) -> Table | None:
-    """One row for each latency of each asked run; None where no request was completed."""
-    rows = []
+    """One row for each latency of each asked run; None where no request was completed.
+
+    A stand-in is held against no ceiling, so its rows count nothing over one.
+    """
+    rows, limit = [], qualifier(selection)
+    judged = limit != "pipeline only"
     for run in asked:
         for metric, name in claims.METRICS.items():
             latency: Latency = getattr(run.point, metric)
@@ -211,19 +215,26 @@ def results(selection: Selection, smoke: SmokeResult, asked: tuple[Run, ...]) ->
                     formats.number(latency.n),
                     _median(latency),
                     _p95(latency),
-                    "; ".join(f"p{formats.number(r.percentile)} {formats.limit_ms(r.limit)}" for r in tested)
-                    or "none set",
-                    "; ".join(f"{formats.number(r.over)} of {formats.number(r.n)}" for r in tested) or "not applicable",
+                    _ceilings(tested) if judged else "not judged",
+                    _over(tested) if judged else "not judged",
                     claims.grade(
                         tested,
                         interval=latency.p50_ci is not None,
-                        limit=qualifier(selection),
+                        limit=limit,
                         client_limited=bool(smoke.load.client_limited),
                     ),
                 )
             )
     columns = ("Metric", "n", "Median (95 % interval)", "p95", "Ceiling", "Over ceiling", "Grade")
     return Table(columns, tuple(rows)) if rows else None
+
+
+def _ceilings(tested: tuple[CeilingResult, ...]) -> str:
+    return "; ".join(f"p{formats.number(r.percentile)} {formats.limit_ms(r.limit)}" for r in tested) or "none set"
+
+
+def _over(tested: tuple[CeilingResult, ...]) -> str:
+    return "; ".join(f"{formats.number(r.over)} of {formats.number(r.n)}" for r in tested) or "not applicable"
 
 
 def _median(latency: Latency) -> str:

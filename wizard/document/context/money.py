@@ -96,7 +96,7 @@ def _incomplete(subtotal: _Subtotal) -> str | None:
     """What stands in place of a subtotal that cannot be stated; None where it can be, or has no rows."""
     if not subtotal.rows or subtotal.money is not None:
         return None
-    items = formats.counted(len(subtotal.rows), "item")
+    items = formats.counted(len(subtotal.rows), f"{subtotal.period} item")
     return f"incomplete: {len(subtotal.unpriced)} of {items} unpriced"
 
 

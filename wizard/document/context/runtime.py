@@ -4,7 +4,7 @@ from wizard.decision.proof import probed_machine
 from wizard.decision.selection import Selection
 from wizard.document import formats
 from wizard.document.context import strategies
-from wizard.document.context.common import Context, Row, answer, facts, ids, row, said, source, sources
+from wizard.document.context.common import SPARE_NOT_GIVEN, Context, Row, answer, facts, ids, row, said, source, sources
 from wizard.document.context.expiry import runtime_triggers
 from wizard.document.context.measurement import capacity_run, not_usable
 from wizard.document.markdown import NOT_GIVEN, Table
@@ -308,8 +308,11 @@ def _measured_operations(selection: Selection) -> list[Row]:
 def _gpus_in_all(selection: Selection) -> Row:
     given = selection.answers.runtime
     serving, spare, each = given.layout.replicas, given.layout.spare_replicas, given.hardware.gpus_per_replica
-    if serving is None or spare is None or each is None:
+    if serving is None or each is None:
         return "GPUs in all", NOT_GIVEN, "missing"
+    if spare is None:
+        known = f"{serving} × {each} = {formats.number(serving * each)} for serving; {SPARE_NOT_GIVEN}"
+        return "GPUs in all", known, "derived F-6, missing"
     total = formats.number((serving + spare) * each)
     return "GPUs in all", f"({serving} + {spare}) × {each} = {total}", "derived F-6"
 

@@ -5,15 +5,15 @@ from markupsafe import Markup
 from probes.models import ModelFacts
 from wizard.advice import advise_one
 from wizard.advice.of_selection import situation_in
-from wizard.catalogue import engine_id, engines, strategies
+from wizard.catalogue import engine_id, strategies
 from wizard.catalogue.vllm import packaged_facts, packaged_versions, release_of
 from wizard.decision.proof import carried_model, ran_other_model
 from wizard.decision.selection import Selection
 from wizard.document import formats
 from wizard.document.context.common import Context, numbered, said, sources
 from wizard.document.markdown import NOT_GIVEN, Table, cell, code
-from wizard.serving.launch import Setting
-from wizard.serving.trace import realised
+from wizard.serving.launch import Setting, switch_of
+from wizard.serving.trace import default_of, realised
 
 
 def titled(selection: Selection, strategy: str) -> str:
@@ -29,10 +29,11 @@ def _name(strategy: str) -> str:
 
 
 def adopted_names(selection: Selection) -> list[str]:
-    """The names of the adopted strategies, in the order of the answers."""
+    """The names of the adopted strategies, in the order of the answers; what C7 denies is not promised."""
     given = selection.answers.engine.strategies
+    denied = " ".join(found.message for found in selection.findings if found.rule == "C7")
     return [
-        _in_sentence(_name(strategy))
+        _in_sentence(_name(strategy)) + (" (not yet realised, C7)" if f'"{_name(strategy)}"' in denied else "")
         for strategy in selection.launch.strategies
         if strategy in given and given[strategy].decision == "adopt"
     ]
@@ -87,7 +88,8 @@ def _realised(selection: Selection, strategy: str) -> str:
     if found.version is None or launch.runtime is None:
         return NOT_GIVEN
     flags = Markup(", ").join(_named(selection, flag) for flag in dict.fromkeys(found.flags))
-    version = f"{engines()[launch.runtime].name} {found.version}"
+    switch = switch_of(strategy, launch.runtime)
+    version = default_of(switch, launch.runtime, selection.answers.runtime.version) if switch else ""
     also = Markup("; ") + flags if flags else Markup("")
     match found.by:
         case "flags":
