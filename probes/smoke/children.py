@@ -27,6 +27,7 @@ from probes.smoke.processes import (
     run_file_path,
     write_run_file,
 )
+from probes.smoke.scrub import without_provider_keys
 from probes.smoke.segments import Segment, remove_segments, segments_of
 from probes.smoke.watchdog import Watchdog
 
@@ -64,8 +65,8 @@ def port_is_free(port: int, host: str = "127.0.0.1") -> bool:
 
 
 def quiet_environment(folder: Path, run_id: str) -> dict[str, str]:
-    """Return the caller's environment made quiet, offline and private, with our run id in it."""
-    values = {name: value for name, value in os.environ.items() if name not in UNWANTED}
+    """Return the caller's environment made quiet, offline and private, with our run id and without providers' keys."""
+    values = {name: value for name, value in without_provider_keys(os.environ).items() if name not in UNWANTED}
     return values | {
         RUN_ID_VARIABLE: run_id,
         "TMPDIR": str(folder / "tmp"),

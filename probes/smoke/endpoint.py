@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 
-from probes.smoke.http import Client, HttpError, OutOfTime
+from probes.smoke.http import Client, HttpError, OutOfTime, Redirected
 from probes.smoke.load import LoadFailed
 from probes.smoke.result import Frozen
 
@@ -13,6 +13,10 @@ TRIAL_TIMEOUT_S = 60.0
 TRIAL_PROMPT = tuple(range(100, 132))
 """Token ids that every vocabulary has."""
 _LONGEST_QUOTE = 200
+_LONGEST_NAME = 80
+_LONGEST_CONTEXT = 1_000_000_000
+"""Tokens; what a server says beyond that is no context length."""
+_TRIAL_TOKENS = 2
 
 
 class ServedModel(Frozen):
@@ -47,6 +51,9 @@ _OTHER = ("the endpoint is no OpenAI-style server: {problem}", "give the URL tha
 def _unreachable(problem: HttpError) -> LoadFailed:
     if isinstance(problem, OutOfTime):
         return LoadFailed("time_limit", str(problem), "give it more time with --time-limit")
+    if isinstance(problem, Redirected):
+        said = f"the endpoint sends requests on to {problem.target}, and selwiz follows no redirect"
+        return LoadFailed("endpoint_refused", said, f"if that server is meant, give --endpoint {problem.target}")
     if problem.status is not None:
         said, advice = _REFUSALS.get(problem.status, _BROKEN if problem.status >= 500 else _OTHER)
         return LoadFailed("endpoint_refused", said.format(status=problem.status, problem=problem), advice)
@@ -80,17 +87,23 @@ def _served(name: str, entry: dict[str, object]) -> Served:
     return Served(
         id=name,
         root=root if isinstance(root, str) and root else None,
-        max_model_len=length if isinstance(length, int) else None,
-        owned_by=owner if isinstance(owner, str) and owner else None,
+        max_model_len=length if type(length) is int and 0 < length <= _LONGEST_CONTEXT else None,
+        owned_by=_short(owner) if isinstance(owner, str) and owner else None,
     )
+
+
+def _short(text: str) -> str:
+    """Return a name as one printable line of bounded length."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)[:_LONGEST_NAME]
 
 
 def version_of(client: Client) -> str | None:
     """Return what /version says; None where it says nothing."""
     try:
-        return str(client.get_json("/version")["version"])
+        version = client.get_json("/version")["version"]
     except (HttpError, KeyError, TypeError):
         return None
+    return _short(version) if isinstance(version, str) else None
 
 
 def look_at(client: Client, wanted: str | None) -> ServedModel:
@@ -120,7 +133,7 @@ def try_payload(client: Client, model: str) -> None:
         "model": model,
         "prompt": list(TRIAL_PROMPT),
         "repetition_penalty": 1.0,
-        "max_tokens": 2,
+        "max_tokens": _TRIAL_TOKENS,
         "logprobs": None,
         "stream": True,
         "stream_options": {"include_usage": True},
@@ -130,7 +143,7 @@ def try_payload(client: Client, model: str) -> None:
     try:
         body = client.request("/v1/completions", payload, timeout_s=TRIAL_TIMEOUT_S)
     except HttpError as problem:
-        if problem.status is None or problem.status in _REFUSALS or problem.status >= 500:
+        if problem.status is None or problem.status in _REFUSALS or not 400 <= problem.status < 500:
             raise _unreachable(problem) from None
         said = " ".join(problem.body.split())[:_LONGEST_QUOTE]
         raise LoadFailed(
@@ -162,9 +175,16 @@ def _check_stream(body: str) -> None:
             "the endpoint breaks its token stream off before the end",
             "look into its log, and into that of a gateway before it",
         )
-    if not any(isinstance(one.get("completion_tokens"), int) for one in usage):
+    counts = [one["completion_tokens"] for one in usage if "completion_tokens" in one]
+    if not any(type(count) is int for count in counts):
         raise LoadFailed(
             "endpoint_refused",
             "the endpoint does not count its tokens (no usage at the end of the stream)",
             "measure a server that answers stream_options.include_usage",
+        )
+    if type(counts[-1]) is not int or not 0 < counts[-1] <= _TRIAL_TOKENS:
+        raise LoadFailed(
+            "endpoint_refused",
+            f"the endpoint counts {str(counts[-1])[:20]} tokens for an answer of at most {_TRIAL_TOKENS}",
+            "measure a server that counts the tokens of its answers in completion_tokens",
         )

@@ -13,15 +13,17 @@ import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from probes.smoke.owners import is_loopback
+from probes.smoke.scrub import SHORTEST_KEY
 from probes.smoke.stopping import Stopper
 
 TIMEOUT_S = 3.0
 GREATEST_BODY = 8 * 1024 * 1024
 _PIECE_BYTES = 65536
 _LOOK_S = 0.05
+_LONGEST_TARGET = 200
 
 
 class HttpError(Exception):
@@ -32,13 +34,28 @@ class HttpError(Exception):
         self.status, self.body = status, body
 
 
+class Redirected(HttpError):  # noqa: N818 - reads as a sentence where it is caught
+    """The server names another address, which is not followed: key and load go only where they were allowed to."""
+
+    def __init__(self, path: str, status: int, target: str) -> None:
+        super().__init__(f"{path} was answered with {status}, a redirect to {target}", status)
+        self.target = target
+
+
 class OutOfTime(HttpError):  # noqa: N818 - reads as a sentence where it is caught
     """The time limit of the whole run was over before the answer was."""
 
 
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Lets a redirect be an error like any other status."""
+
+    def redirect_request(self, *_: object) -> None:
+        """Make no further request."""
+
+
 @dataclass(frozen=True)
 class Client:
-    """A base URL with an optional key and certificate authority.
+    """A base URL with an optional key and certificate authority. No redirect is followed, and no answer shows the key.
 
     With a `stopper` a request ends as soon as stopping is asked for (`Stopped`), and at `until`, a time of
     `time.monotonic`, with `OutOfTime`.
@@ -51,7 +68,7 @@ class Client:
     until: float | None = None
 
     def _opener(self) -> urllib.request.OpenerDirector:
-        handlers: list[urllib.request.BaseHandler] = []
+        handlers: list[urllib.request.BaseHandler] = [_NoRedirects()]
         if is_loopback(self.base):
             handlers.append(urllib.request.ProxyHandler({}))  # a proxy cannot reach this machine's loopback
         if self.base.startswith("https"):
@@ -83,7 +100,17 @@ class Client:
                 if over:
                     raise OutOfTime(f"{self.base} had not answered when the time limit was over")
                 raise HttpError(f"{self.base} {asked.state} for {timeout_s:.0f} s")
-        return asked.body(self.base, path)
+        try:
+            return self._without_key(asked.body(self.base, path))
+        except Redirected as problem:
+            raise Redirected(path, problem.status or 302, self._without_key(problem.target)) from None
+        except HttpError as problem:
+            raise HttpError(str(problem), problem.status, self._without_key(problem.body)) from None
+
+    def _without_key(self, text: str) -> str:
+        """Take the key out of what a server sends back, so that it is nowhere behind this place, cut or whole."""
+        known = self.api_key is not None and len(self.api_key) >= SHORTEST_KEY
+        return text.replace(self.api_key or "", "<key>") if known else text
 
     def _made(self, path: str, payload: Any, method: str | None) -> urllib.request.Request:
         headers = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
@@ -139,6 +166,9 @@ class _Asked:
         if problem is None:
             return text
         if isinstance(problem, urllib.error.HTTPError):
+            target = problem.headers.get("Location") if 300 <= problem.code < 400 else None
+            if target:
+                raise Redirected(path, problem.code, _address(urljoin(base + path, target), path))
             raise HttpError(f"{path} was answered with {problem.code}", problem.code, text)
         if isinstance(problem, TimeoutError):
             raise HttpError(f"{base} {self.state} for {self._timeout_s:.0f} s")
@@ -151,3 +181,9 @@ class _Asked:
         if isinstance(problem, OSError | ValueError | http.client.HTTPException):  # URLError is an OSError
             raise HttpError(f"{base} does not answer: {getattr(problem, 'reason', problem)}")
         raise problem
+
+
+def _address(target: str, path: str) -> str:
+    """Return the target of a redirect as an endpoint's address: printable, of bounded length, without the path."""
+    shown = "".join(letter for letter in target if letter.isprintable())[:_LONGEST_TARGET]
+    return shown.removesuffix(path).rstrip("/")

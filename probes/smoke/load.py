@@ -19,6 +19,7 @@ from probes.smoke.children import Children, quiet_environment
 from probes.smoke.plan import Ceiling, PlannedRun
 from probes.smoke.processes import read_process
 from probes.smoke.result import CeilingResult, Latency, OutputLengths, Point, PointKind
+from probes.smoke.scrub import without_secrets
 from probes.smoke.search import Look
 from probes.smoke.statistics import (
     halves_agree,
@@ -34,8 +35,11 @@ from probes.smoke.traces import HASH_SEED
 POLL_S = 0.1
 CLIENT_LIMIT = 0.90
 """Share of one core from which on the load process itself bounds the figures."""
+_MOST_ERRORS = 20
 _PROGRESS = re.compile(r"(\d+)/(\d+) \[")
 _TAIL_BYTES = 2000
+GREATEST_COUNT = 10_000_000
+"""Tokens of one prompt or answer; no context is as long, so a server that counts more does not count."""
 
 
 class LoadFailed(Exception):  # noqa: N818 - the word that the result uses
@@ -101,7 +105,8 @@ def run_load(
     """Run one load to its end. Raises `LoadFailed`, or `Stopped` with the child left to `children`."""
     log = children.folder / f"load-{name}.log"
     result = children.folder / "bench" / f"{name}.json"
-    environment = quiet_environment(children.folder, children.run_id) | extra_environment
+    # The load tool sends OPENAI_API_KEY to whatever it loads, so that it has only the secrets that are meant for it.
+    environment = without_secrets(quiet_environment(children.folder, children.run_id)) | extra_environment
     environment["PYTHONHASHSEED"] = HASH_SEED
     started = time.monotonic()
     try:
@@ -162,6 +167,10 @@ class Request:
         return (self.e2e_s - self.ttft_s) / (self.output_tokens - 1) * 1000
 
 
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= GREATEST_COUNT
+
+
 def is_answered(error: str | None, latency_s: float) -> bool:
     """Whether the load tool counts a request as completed."""
     return not error and latency_s > 0
@@ -174,7 +183,7 @@ def last_line(error: str | None, most_characters: int = 200) -> str:
 
 
 def completed_requests(raw: dict[str, Any]) -> tuple[Request, ...]:
-    """Return the requests without an error, in the order of their start."""
+    """Return the requests without an error and with counts that can be, in the order of their start."""
     rows = zip(
         raw["start_times"],
         raw["ttfts"],
@@ -188,7 +197,7 @@ def completed_requests(raw: dict[str, Any]) -> tuple[Request, ...]:
     found = [
         Request(start, ttft, latency, inputs, outputs, tuple(gaps))
         for start, ttft, latency, inputs, outputs, gaps, error in rows
-        if is_answered(error, latency)
+        if is_answered(error, latency) and _is_count(inputs) and _is_count(outputs)
     ]
     return tuple(sorted(found, key=lambda request: request.start_s))
 
@@ -233,8 +242,8 @@ def latency_of(values: list[float]) -> Latency:
     )
 
 
-def ceiling_result(ceiling: Ceiling, values: list[float]) -> CeilingResult:
-    """Test one ceiling on the values of its metric."""
+def ceiling_result(ceiling: Ceiling, values: list[float], *, judged: bool) -> CeilingResult:
+    """Test one ceiling on the values of its metric; what is not judged is counted and claims nothing."""
     over = sum(value > ceiling.limit_ms for value in values)
     return CeilingResult(
         metric=ceiling.metric,
@@ -242,8 +251,8 @@ def ceiling_result(ceiling: Ceiling, values: list[float]) -> CeilingResult:
         limit=ceiling.limit_ms,
         over=over,
         n=len(values),
-        verdict=verdict(over, len(values), ceiling.percentile),
-        n_needed=requests_needed(ceiling.percentile, over),
+        verdict=verdict(over, len(values), ceiling.percentile) if judged else "not_claimed",
+        n_needed=requests_needed(ceiling.percentile, over) if judged else None,
     )
 
 
@@ -269,10 +278,17 @@ def make_point(
     ceilings: tuple[Ceiling, ...],
     warmups: int | None,
     watched: Watched,
+    *,
+    judged: bool = True,
+    asked_tokens: int | None = None,
 ) -> Point:
-    """Work out a point from the load tool's result file. Raises `LoadFailed` when none was answered."""
+    """Work out a point from the load tool's result file. Raises `LoadFailed` when none was answered.
+
+    No ceiling is judged without `judged`, nor where an answer is counted longer than the `asked_tokens` that
+    `max_tokens` held it to: then something else was counted, and what was measured is not known.
+    """
     requests = completed_requests(raw)
-    errors = tuple(dict.fromkeys(said for error in raw["errors"] if (said := last_line(error))))
+    errors = _errors(raw)
     if not requests:
         said = f": {errors[0]}" if errors else ""
         raise LoadFailed(
@@ -286,6 +302,7 @@ def make_point(
     values = {"ttft_ms": ttft, "tpot_ms": tpot, "e2e_ms": e2e}
     duration = float(raw["duration"])
     outputs = [request.output_tokens for request in requests]
+    judged = judged and (asked_tokens is None or max(outputs) <= asked_tokens)
     return Point(
         kind=kind,
         prefix_hit_rate=watched.hit_rate,
@@ -306,7 +323,7 @@ def make_point(
         ttft_ms=latency_of(ttft),
         tpot_ms=latency_of(tpot),
         e2e_ms=latency_of(e2e),
-        ceilings=tuple(ceiling_result(ceiling, values[ceiling.metric]) for ceiling in ceilings),
+        ceilings=tuple(ceiling_result(ceiling, values[ceiling.metric], judged=judged) for ceiling in ceilings),
         shared_prefix_tokens=run.workload.shared_prefix_tokens,
         kv_usage_peak=watched.kv_usage_peak,
         preemptions=watched.preemptions,
@@ -315,9 +332,21 @@ def make_point(
     )
 
 
+def _errors(raw: dict[str, Any]) -> tuple[str, ...]:
+    """Return the different errors of the failed requests, a line each, with the counts of tokens that cannot be."""
+    found = [said for error in raw["errors"] if (said := last_line(error))]
+    counts = [*raw["input_lens"], *raw["output_lens"]]
+    found += [f"the endpoint counts {str(count)[:20]} tokens" for count in counts if not _is_count(count)]
+    return tuple(dict.fromkeys(found))[:_MOST_ERRORS]
+
+
 def look_of(point: Point, raw: dict[str, Any], seconds: float) -> Look:
-    """Return what a capacity search needs of a point: whether it held, and how near it came to the limits."""
+    """Return what a capacity search needs of a point: whether it held, and how near it came to the limits.
+
+    The verdicts are worked out anew, so that the search can be tried on the stand-in, whose point claims none.
+    """
     requests = completed_requests(raw)
+    verdicts = [verdict(one.over, one.n, one.percentile) for one in point.ceilings]
     values = {
         "ttft_ms": [request.ttft_s * 1000 for request in requests],
         "tpot_ms": [value for request in requests if (value := request.tpot_ms) is not None],
@@ -330,8 +359,8 @@ def look_of(point: Point, raw: dict[str, Any], seconds: float) -> Look:
     ]
     return Look(
         concurrency=point.concurrency,
-        held=not point.failed and all(result.verdict == "supported" for result in point.ceilings),
-        clear=bool(point.failed) or any(result.verdict == "contradicted" for result in point.ceilings),
+        held=not point.failed and all(each == "supported" for each in verdicts),
+        clear=bool(point.failed) or "contradicted" in verdicts,
         ratio=max(ratios, default=None),
         output_tok_s=point.output_tok_s,
         seconds=seconds,

@@ -5,6 +5,7 @@ Names are those of vLLM 0.32 and 0.33 (counters end in `_total`). A figure that 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -29,6 +30,8 @@ class Metrics(Frozen):
     cache_config: dict[str, str] = Field(default_factory=dict)
     """Labels of vllm:cache_config_info of the first engine."""
     engines: int = 0
+    impossible: tuple[str, ...] = ()
+    """Names whose values cannot be (negative, not finite, beyond any counter); their figures are None."""
 
     def number(self, label: str) -> float | None:
         """Return a cache setting as a number, None where it is absent or "None"."""
@@ -50,41 +53,80 @@ _SUMS = {
 }
 
 
+_NUMBERS = ("kv_cache_size_tokens", "kv_cache_max_concurrency", "block_size")
+_MOST = 1e15
+"""No token or request counter of a server's life comes near it, and a float still counts in ones there."""
+_USAGE = "vllm:kv_cache_usage_perc"
+
+
+def _possible(value: float, most: float = _MOST) -> bool:
+    return math.isfinite(value) and 0 <= value <= most
+
+
+def _without_impossible(labels: dict[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Return labels without numbers that cannot be, and the names of those."""
+    number, wrong = Metrics(cache_config=labels).number, []
+    for name in _NUMBERS:
+        value = number(name)
+        if value is not None and not (_possible(value) and value > 0):
+            wrong.append(name)
+    return {name: value for name, value in labels.items() if name not in wrong}, wrong
+
+
 def parse_metrics(text: str) -> Metrics:
-    """Read a /metrics text. A text that is none gives an empty reading."""
+    """Read a /metrics text. A text that is none gives an empty reading, a value that cannot be is left out."""
     from prometheus_client.parser import text_string_to_metric_families  # costly import, only needed in a run
 
     sums: dict[str, float] = {}
     usage: list[float] = []
     configs: list[dict[str, str]] = []
+    impossible: list[str] = []
     try:
         for family in text_string_to_metric_families(text):
             for sample in family.samples:
-                if sample.name in _SUMS:
+                known = sample.name in _SUMS or sample.name == _USAGE
+                if known and not _possible(sample.value, 1 if sample.name == _USAGE else _MOST):
+                    impossible.append(sample.name)
+                elif sample.name in _SUMS:
                     key = _SUMS[sample.name]
                     sums[key] = sums.get(key, 0.0) + sample.value
-                elif sample.name == "vllm:kv_cache_usage_perc":
+                elif sample.name == _USAGE:
                     usage.append(sample.value)
                 elif sample.name == "vllm:cache_config_info":
                     configs.append(dict(sample.labels))
     except (ValueError, KeyError, IndexError):
         return Metrics()
     configs.sort(key=lambda labels: labels.get("engine", ""))
+    config, wrong = _without_impossible(configs[0] if configs else {})
+    gone = {_SUMS[name] for name in impossible if name in _SUMS}  # a sum over only some engines is none
     return Metrics(
-        **sums,
-        kv_usage=max(usage, default=None),
-        cache_config=configs[0] if configs else {},
+        **{key: value for key, value in sums.items() if key not in gone},
+        kv_usage=None if _USAGE in impossible else max(usage, default=None),
+        cache_config=config,
         engines=len(configs),
+        impossible=tuple(sorted({*impossible, *wrong})),
     )
 
 
+def preempted(before: Metrics, after: Metrics) -> int | None:
+    """Return how many requests were preempted between two readings, None where a counter is missing or ran back."""
+    if before.preemptions is None or after.preemptions is None or after.preemptions < before.preemptions:
+        return None
+    return int(after.preemptions - before.preemptions)
+
+
 def hit_rate(before: Metrics, after: Metrics) -> float | None:
-    """Return the share of prompt tokens found in the prefix cache between two readings."""
+    """Return the share of prompt tokens found in the prefix cache between two readings.
+
+    None where a counter is missing, and where the two do not fit together: one ran back, or more was found than looked
+    for.
+    """
     readings = (before.prefix_queries, after.prefix_queries, before.prefix_hits, after.prefix_hits)
     if any(value is None for value in readings):
         return None
     queries = (after.prefix_queries or 0.0) - (before.prefix_queries or 0.0)
-    return ((after.prefix_hits or 0.0) - (before.prefix_hits or 0.0)) / queries if queries > 0 else None
+    hits = (after.prefix_hits or 0.0) - (before.prefix_hits or 0.0)
+    return hits / queries if queries > 0 and 0 <= hits <= queries else None
 
 
 def greatest_useful(config: dict[str, Any] | None, metrics: Metrics, load: Workload) -> tuple[int | None, str]:

@@ -25,6 +25,7 @@ from probes.smoke.planning import gpus_needed, make_plan, serve_environment_for
 from probes.smoke.points import load_points
 from probes.smoke.preflight import check_disk, check_memory, choose_gpus, held_by_others
 from probes.smoke.prompts import check_prompts
+from probes.smoke.scrub import SHORTEST_KEY
 
 RESULT_NAME = "smoke.json"
 METADATA_TIMEOUT_S = 30
@@ -192,6 +193,12 @@ def prepare(request: SmokeRequest) -> SmokePlan:
             )
         if request.api_key_env and not os.environ.get(request.api_key_env):
             raise ProbeError(f"the variable {request.api_key_env} is not set", "set it to the endpoint's key")
+        if request.api_key_env and len(os.environ[request.api_key_env]) < SHORTEST_KEY:
+            raise ProbeError(
+                f"the key in {request.api_key_env} has fewer than {SHORTEST_KEY} characters, too few to find it in the "
+                "evidence and take it out there",
+                "give the endpoint a longer key, or leave --api-key-env out if it asks for none",
+            )
         if request.ca_file is not None and not request.ca_file.exists():
             raise ProbeError(f"there is no {request.ca_file}", "give the file with the certificate authority")
     tool = look_up_tool(request.vllm)

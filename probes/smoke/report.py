@@ -9,10 +9,11 @@ from typing import Any
 
 from probes.smoke.children import Children
 from probes.smoke.endpoint import ServedModel
-from probes.smoke.evidence import bounded_log
-from probes.smoke.load import CLIENT_LIMIT, without_texts
+from probes.smoke.evidence import CannotWriteEvidence, bounded_log, hashes_of, write_all
+from probes.smoke.load import CLIENT_LIMIT
 from probes.smoke.metrics import Metrics, Seen, parse_metrics, strategies_seen
 from probes.smoke.plan import SmokePlan
+from probes.smoke.prepare import RESULT_NAME, check_out_dir
 from probes.smoke.result import (
     Capacity,
     Failure,
@@ -80,13 +81,13 @@ class Report:
         for path in sorted((self.children.folder / "traces").glob("*.jsonl")):
             files[f"trace-{path.name}"] = path.read_text(encoding="utf-8")
         for name, raw in self.state.raw.items():
-            files[f"bench-{name}.json"] = self.scrub(json.dumps(without_texts(raw)) + "\n")
+            files[f"bench-{name}.json"] = json.dumps(self.scrub.tree(raw)) + "\n"
         if self.state.metrics_text:
             files["metrics.txt"] = self.scrub(self.state.metrics_text)
         if self.state.watched.gpu or self.state.watched.server:
             files["telemetry.jsonl"] = as_lines(self.state.watched, self.state.began)
         if self.state.config is not None:
-            files["server_info.json"] = self.scrub(json.dumps(self.state.config, indent=1) + "\n")
+            files["server_info.json"] = json.dumps(self.scrub.tree(self.state.config), indent=1) + "\n"
 
     def shown(self, command: tuple[str, ...]) -> tuple[str, ...]:
         """Return a command as it may be kept: `vllm` for the executable, no private part."""
@@ -159,14 +160,14 @@ class Report:
         return strategies_seen(self.request.strategies, seen)
 
     def result(self) -> SmokeResult:
-        """Put the result together; `files` comes when the evidence is written."""
+        """Put the result together, every text of it cleaned; `files` comes when the evidence is written."""
         metrics = parse_metrics(self.state.metrics_text) if self.state.metrics_text else Metrics()
         share = max(self.state.cpu_shares, default=None)
         limited = None if share is None else share >= CLIENT_LIMIT
         notes = list(self.state.notes)
         if limited:
             notes.append("The load tool used a whole CPU core: the figures are limited by the client.")
-        return SmokeResult(
+        result = SmokeResult(
             run_id=self.children.run_id,
             mode=self.request.mode,
             started_at=self.state.started_at,
@@ -193,3 +194,20 @@ class Report:
             left_behind=self.children.left_behind,
             notes=tuple(notes),
         )
+        return SmokeResult.model_validate(self.scrub.tree(result.model_dump()))
+
+    def write(self, result: SmokeResult, *, can_resume: bool) -> SmokeResult:
+        """Write the evidence and the result, all or nothing, and return the result with the names of its files.
+
+        Raises `CannotWriteEvidence`, with a word on the points that are kept where `can_resume`.
+        """
+        folder = self.request.out_dir
+        files = {name: text.encode("utf-8") for name, text in self.state.files.items()}
+        result = result.model_copy(update={"files": hashes_of(files)})
+        try:
+            check_out_dir(self.request)
+            write_all(folder, {**files, RESULT_NAME: result.to_json().encode("utf-8")})
+        except CannotWriteEvidence as problem:
+            kept = "; the finished points are kept: --resume takes them over" if can_resume else ""
+            raise CannotWriteEvidence(problem.message, problem.remedy + kept) from None
+        return result

@@ -11,22 +11,23 @@ from typing import Any
 
 from probes.errors import ProbeError
 from probes.smoke.children import Children, port_is_free
+from probes.smoke.counting import longest_answer, miscount
 from probes.smoke.endpoint import look_at, try_payload
-from probes.smoke.evidence import write_atomically, write_evidence
+from probes.smoke.evidence import claimed
 from probes.smoke.failures import Explanation, log_tail
 from probes.smoke.http import Client, HttpError
 from probes.smoke.load import LoadFailed, Measured, Watched, look_of, make_point, run_load, without_texts
-from probes.smoke.metrics import Metrics, greatest_useful, hit_rate, parse_metrics
+from probes.smoke.metrics import Metrics, greatest_useful, hit_rate, parse_metrics, preempted
 from probes.smoke.observer import Observer
 from probes.smoke.owners import is_loopback, owners_of, port_of
 from probes.smoke.plan import PlannedRun, SmokePlan, SmokeRequest
 from probes.smoke.planning import TINY_MAX, base_url, load_command, search_run
 from probes.smoke.points import SavedPoint, SavedPoints, fingerprint, forget_points, load_points, save_points
-from probes.smoke.prepare import RESULT_NAME, prepare
+from probes.smoke.prepare import check_out_dir, prepare
 from probes.smoke.prompts import PromptForm, read_forms, shortened
 from probes.smoke.report import Report, RunState, utc_now
 from probes.smoke.result import Capacity, Failure, Point, Remedy, SmokeResult
-from probes.smoke.scrub import Scrubber
+from probes.smoke.scrub import Scrubber, secret_values
 from probes.smoke.search import Limits, decide
 from probes.smoke.server import Server, ServerFailed
 from probes.smoke.stopping import Stopper
@@ -37,6 +38,7 @@ from probes.smoke.trials import try_out
 from probes.smoke.watching import Watching, can_watch
 
 WATCH_EVERY_S = 1.0
+HUB_TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 
 
 class _Smoke:
@@ -58,12 +60,13 @@ class _Smoke:
             paths.append((model_folder, "$MODEL_DIR"))
         if self.request.nodes is not None and not self.request.nodes.all_here:
             paths.append((self.request.nodes.head_address, "$HEAD_ADDRESS"))
-        self.scrub = Scrubber(paths, [self.api_key] if self.api_key else [])
+        self.scrub = Scrubber(paths, [*([self.api_key] if self.api_key else []), *secret_values(os.environ)])
         address = base_url(self.request.endpoint_url or "")
         self.client = Client(address, self.api_key, self.request.ca_file, stopper, self.deadline)
         earlier = load_points(plan) if self.request.resume else None
         self.earlier = {point.name: point for point in earlier.points} if earlier else {}
         self.saved: list[SavedPoint] = []
+        self.can_resume = False
         self.forms: tuple[PromptForm, ...] = ()
         # On a foreign server an earlier run may have left its prompts in the cache, so every run brings new
         # ones.
@@ -176,7 +179,15 @@ class _Smoke:
             self.state.metrics_text = self.client.request("/metrics")
         except HttpError:
             return Metrics()
-        return parse_metrics(self.state.metrics_text)
+        metrics = parse_metrics(self.state.metrics_text)
+        if metrics.impossible:
+            self.note(f"/metrics shows values that cannot be, which are left out: {', '.join(metrics.impossible)}.")
+        return metrics
+
+    def note(self, sentence: str) -> None:
+        """Keep a sentence for the result, once."""
+        if sentence not in self.state.notes:
+            self.state.notes.append(sentence)
 
     def measure(self, run: PlannedRun) -> None:
         """Run one load; the warm-up's result is thrown away."""
@@ -211,13 +222,28 @@ class _Smoke:
         measured = self.send(run, tick)
         after = self.read_metrics()
         self.watching.load_is_over()
-        preemptions = None
-        if before.preemptions is not None and after.preemptions is not None:
-            preemptions = int(after.preemptions - before.preemptions)
-        watched = Watched(hit_rate(before, after), max(peaks, default=None), preemptions, measured.cpu_core_share)
+        watched = Watched(
+            hit_rate(before, after),
+            max(peaks, default=None),
+            preempted(before, after),
+            measured.cpu_core_share,
+        )
         kind = "asked_unshared" if run.kind == "warmup" else run.kind
         # The warm-up goes through the same check, so that a load that cannot work fails early.
-        point = make_point(run, kind, measured.raw, self.request.ceilings, self.plan.warmups, watched)
+        asked = longest_answer(run, self.forms)
+        point = make_point(
+            run,
+            kind,
+            measured.raw,
+            self.request.ceilings,
+            self.plan.warmups,
+            watched,
+            judged=self.request.mode != "tiny",
+            asked_tokens=asked,
+        )
+        wrong = miscount(point, asked)
+        if wrong is not None:
+            self.note(wrong)
         if warmup:
             return
         if measured.cpu_core_share is not None:
@@ -230,12 +256,13 @@ class _Smoke:
         """Take a finished point into the result, and write it where a later start finds it."""
         self.state.raw[name], self.state.seconds[name] = raw, seconds
         self.state.points.append(point)
-        self.saved.append(SavedPoint(name=name, point=point, raw=without_texts(raw), seconds=seconds))
+        self.saved.append(SavedPoint(name=name, point=point, raw=raw, seconds=seconds))
         mark = fingerprint(self.plan)
         run_id = self.children.run_id
         kept = SavedPoints(fingerprint=mark, run_id=run_id, saved_at=utc_now(), points=tuple(self.saved))
         try:
             save_points(self.plan, kept)
+            self.can_resume = True
         except OSError:
             self.state.notes.append("Finished points could not be kept for a later start.")
         self.observer.on_point(point)
@@ -258,6 +285,9 @@ class _Smoke:
         asked = self.plan.runs[-1]
         if not self.request.ceilings:
             self.state.notes.append("No ceiling is set, so there is no capacity to search for.")
+            return
+        if miscount(self.state.points[-1], longest_answer(asked, self.forms)) is not None:
+            self.note("No capacity is searched for on an endpoint that does not count its tokens.")
             return
         looks = [look_of(self.state.points[-1], self.state.raw[asked.name], self.state.seconds[asked.name])]
         greatest, because = greatest_useful(self.state.config, self.read_metrics(), asked.workload)
@@ -293,7 +323,10 @@ class _Smoke:
         )
         command = self.in_work(command)
         self.state.load_command = command
-        environment = {} if self.request.allow_download else {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
+        if self.request.allow_download:  # of the tokenizer, whose Hub may want to know the caller
+            environment = {name: os.environ[name] for name in HUB_TOKENS if name in os.environ}
+        else:
+            environment = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
         if self.api_key:
             environment["OPENAI_API_KEY"] = self.api_key
         if self.request.ca_file is not None:
@@ -302,7 +335,9 @@ class _Smoke:
         def progress(done: int, total: int | None) -> None:
             self.observer.on_progress(run.name, done, total)
 
-        return run_load(self.children, command, run.name, environment, self.stopper, self.deadline, progress, tick)
+        measured = run_load(self.children, command, run.name, environment, self.stopper, self.deadline, progress, tick)
+        # What an endpoint wrote into an error goes no further with the key in it, into no point that is kept either.
+        return replace(measured, raw=self.scrub.tree(without_texts(measured.raw)))
 
     def read_settings(self) -> None:
         """Ask our own child for its resolved settings; a foreign server is not asked."""
@@ -375,7 +410,13 @@ def run_smoke(
         plan = prepare(request)
         observer.on_plan(plan)
     stopper = stopper or Stopper()
-    with Children(request.state_dir) as children:
+    with claimed(request.out_dir):
+        check_out_dir(request)  # it may have been filled since the plan was made
+        return _run_claimed(plan, observer, stopper)
+
+
+def _run_claimed(plan: SmokePlan, observer: Observer, stopper: Stopper) -> SmokeResult:
+    with Children(plan.request.state_dir) as children:
         smoke = _Smoke(plan, observer, stopper, children)
         try:
             smoke.go()
@@ -398,8 +439,7 @@ def run_smoke(
         report.collect_files()
         children.close()
         result = report.result()
-    result = result.model_copy(update={"files": write_evidence(request.out_dir, smoke.state.files)})
-    write_atomically(request.out_dir / RESULT_NAME, result.to_json().encode("utf-8"))
+    result = report.write(result, can_resume=smoke.can_resume)
     if result.failure is None:
         forget_points(plan)
     return result

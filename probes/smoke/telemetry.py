@@ -87,7 +87,8 @@ def server_sample(at: float, run: str, last: tuple[float, Metrics] | None, now: 
     rate = None
     if last is not None and now.generation_tokens is not None and last[1].generation_tokens is not None:
         seconds = at - last[0]
-        rate = (now.generation_tokens - last[1].generation_tokens) / seconds if seconds > 0 else None
+        made = now.generation_tokens - last[1].generation_tokens
+        rate = made / seconds if seconds > 0 and made >= 0 else None
     return ServerSample(
         at=at,
         run=run,

@@ -27,11 +27,19 @@ STREAM = (
 )
 
 
+WRONG_COUNTS = (
+    *((count, f"counts {count} tokens for an answer of at most 2") for count in ("0", "-3", "3", "1000000000")),
+    *((count, "does not count its tokens") for count in ("null", "true", '"2"', "2.5")),
+)
+
+
 class Endpoint:
     """Answers each path with a status and a body, and remembers what it was sent."""
 
     def __init__(self) -> None:
         self.answers: dict[str, tuple[int, str]] = {"/v1/models": (200, MODELS), "/v1/completions": (200, STREAM)}
+        self.locations: dict[str, str] = {}
+        """Where a path sends its caller on to."""
         self.sent: list[Any] = []
         self.keys: set[str | None] = set()
         endpoint = self
@@ -41,8 +49,10 @@ class Endpoint:
                 endpoint.keys.add(self.headers["Authorization"])
                 status, body = endpoint.answers.get(self.path, (404, "{}"))
                 self.send_response(status)
+                if self.path in endpoint.locations:
+                    self.send_header("Location", endpoint.locations[self.path])
                 self.end_headers()
-                self.wfile.write(body.encode())
+                self.wfile.write(body.replace("$KEY", self.headers["Authorization"] or "").encode())
 
             def do_POST(self) -> None:
                 endpoint.sent.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
@@ -165,6 +175,7 @@ def test_what_is_no_usable_list_of_models_is_told_in_one_sentence(
         (200, 'data: {"choices": [{"text": "a"}]}\n\n', "breaks its token stream off"),
         (200, 'data: {"choices": [{"text": "a"}]}\n\ndata: [DONE]\n\n', "does not count its tokens"),
         (200, "data: 5\n\ndata: nothing\n\n", "without a token stream"),
+        *((200, STREAM.replace(": 2}", f": {count}}}"), said) for count, said in WRONG_COUNTS),
     ],
 )
 def test_a_trial_that_cannot_be_measured_is_told_in_one_sentence(
@@ -239,3 +250,29 @@ def test_the_time_limit_ends_a_dripping_answer_at_once() -> None:
         with pytest.raises(LoadFailed) as caught:
             try_payload(limited, "m")
     assert caught.value.kind == "time_limit"
+
+
+@pytest.mark.parametrize("path", ["/v1/models", "/v1/completions"])
+@pytest.mark.parametrize("status", [301, 302, 307])
+def test_no_redirect_is_followed_and_its_target_is_named(endpoint: Endpoint, path: str, status: int) -> None:
+    with serving() as other:
+        client = replace(endpoint.client, api_key="opensesame")
+        endpoint.answers[path] = (status, "")
+        endpoint.locations[path] = other.client.base + path
+        asked = look_at if path == "/v1/models" else try_payload
+        with pytest.raises(LoadFailed, match="follows no redirect") as caught:
+            asked(client, "m")
+        assert (other.keys, caught.value.advice.split()[-1]) == (set(), other.client.base)
+
+
+@pytest.mark.parametrize("length", ["-5", "true", "1" + "0" * 400, '"4096"', "0"])
+def test_a_context_that_cannot_be_is_not_known(endpoint: Endpoint, length: str) -> None:
+    endpoint.answers["/v1/models"] = (200, MODELS.replace("4096", length))
+    assert look_at(endpoint.client, None).max_model_len is None
+
+
+def test_no_answer_shows_the_key(endpoint: Endpoint) -> None:
+    endpoint.answers["/v1/models"] = (403, "x" * 190 + "$KEY")
+    with pytest.raises(HttpError) as caught:
+        replace(endpoint.client, api_key="opensesame").request("/v1/models")
+    assert caught.value.body == "x" * 190 + "Bearer <key>"

@@ -45,7 +45,13 @@ def test_the_document_claims_nothing_that_the_file_does_not_tell(answers: Path) 
     assert "50.0 (no interval: single requests are not known)" in text
 
 
-@pytest.mark.parametrize("option", [["--search"], ["--resume"], ["--mode", "tiny"], ["--endpoint", "http://127.0.0.1"]])
+@pytest.mark.parametrize(
+    "option",
+    [
+        *(["--search"], ["--resume"], ["--mode", "tiny"], ["--endpoint", "http://127.0.0.1"], ["--endpoint", ""]),
+        *(["--prompts", "x"], ["--devices", "0"], ["--allow-remote-load"], ["--api-key-env", "X"]),
+    ],
+)
 def test_an_option_that_runs_something_is_refused_beside_it(answers: Path, option: list[str]) -> None:
     assert imported(answers, DETAILED, *option) == 2
 

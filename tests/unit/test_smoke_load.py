@@ -2,7 +2,15 @@ from typing import Any
 
 import pytest
 
-from probes.smoke.load import LoadFailed, Watched, completed_requests, full_load_rate, make_point, without_texts
+from probes.smoke.load import (
+    LoadFailed,
+    Watched,
+    completed_requests,
+    full_load_rate,
+    look_of,
+    make_point,
+    without_texts,
+)
 from probes.smoke.plan import Ceiling, PlannedRun, Workload
 from probes.smoke.result import Point
 
@@ -62,6 +70,42 @@ def test_no_percentile_is_claimed_from_four_requests() -> None:
 def test_a_ceiling_counts_what_is_over_it() -> None:
     found = point(raw(ttfts=[0.1, 0.1, 0.3, 0.2]), Ceiling(metric="ttft_ms", limit_ms=200)).ceilings[0]
     assert (found.over, found.n, found.verdict, found.n_needed) == (1, 4, "not_claimed", 93)
+
+
+TTFT = Ceiling(metric="ttft_ms", limit_ms=200)
+#: 72 requests that all keep the ceiling.
+MANY = {name: values * 18 for name, values in raw().items() if isinstance(values, list)}
+
+
+@pytest.mark.parametrize(
+    ("judged", "asked", "verdict"),
+    [
+        (True, 5, "supported"),
+        (True, 8, "supported"),  # a server may end early, which M4 tells
+        (True, None, "supported"),
+        (True, 4, "not_claimed"),
+        (False, 5, "not_claimed"),
+    ],
+)
+def test_a_stand_in_and_answers_counted_longer_than_asked_claim_nothing(
+    judged: bool, asked: int | None, verdict: str
+) -> None:
+    run = RUN.model_copy(update={"requests": 72})
+    values, watched = raw(**MANY), Watched(0.0, 0.1, 0)
+    found = make_point(run, "asked_unshared", values, (TTFT,), 4, watched, judged=judged, asked_tokens=asked)
+    assert [(one.verdict, one.over, one.n) for one in found.ceilings] == [(verdict, 0, 72)]
+
+
+@pytest.mark.parametrize("count", [-3, 10**30, 10**9, True, 2.5, "8", None])
+def test_a_request_whose_count_cannot_be_has_failed(count: object) -> None:
+    found = point(raw(output_lens=[count, 5, 5, 5]))
+    assert (found.failed, found.output_tokens, found.errors) == (1, 15, (f"the endpoint counts {count!s:.20} tokens",))
+
+
+def test_the_search_is_tried_on_a_stand_in_too() -> None:
+    run = RUN.model_copy(update={"requests": 72})
+    found = make_point(run, "asked_unshared", raw(**MANY), (TTFT,), 4, Watched(0.0, 0.1, 0), judged=False)
+    assert look_of(found, raw(**MANY), 1.0).held is True
 
 
 def test_requests_are_put_in_the_order_of_their_start() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from probes.smoke.metrics import LOOKS, Metrics, Seen, hit_rate, parse_metrics, strategies_seen
+from probes.smoke.metrics import LOOKS, Metrics, Seen, hit_rate, parse_metrics, preempted, strategies_seen
 from probes.smoke.plan import WantedStrategy
 
 TEXT = """\
@@ -56,12 +56,39 @@ def test_a_figure_that_is_not_there_is_none() -> None:
     assert parse_metrics(TEXT).preemptions is None
 
 
+@pytest.mark.parametrize("value", ["NaN", "+Inf", "-5", "1e308", "1e999"])
+def test_a_value_that_cannot_be_is_left_out_and_named(value: str) -> None:
+    lines = [line.rsplit(" ", 1)[0] + f" {value}" if line[0] != "#" else line for line in TEXT.splitlines()]
+    found = parse_metrics("\n".join(lines))
+    assert (found.prefix_queries, found.running, found.kv_usage) == (None, None, None)
+    assert "vllm:kv_cache_usage_perc" in found.impossible
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-7", "0", "1e300"])
+def test_a_label_that_cannot_be_is_left_out_and_named(value: str) -> None:
+    found = parse_metrics(TEXT.replace('block_size="16"', f'block_size="{value}"'))
+    assert (found.number("block_size"), found.impossible) == (None, ("block_size",))
+
+
+def test_a_cache_that_is_used_by_more_than_all_of_it_is_left_out() -> None:
+    assert parse_metrics(TEXT.replace(" 0.5", " 1000")).kv_usage is None
+
+
+@pytest.mark.parametrize(("before", "after", "count"), [(3, 5, 2), (5, 3, None), (None, 5, None)])
+def test_preemptions_are_a_difference_of_a_counter_that_runs_forward(
+    before: float | None, after: float, count: int | None
+) -> None:
+    assert preempted(Metrics(preemptions=before), Metrics(preemptions=after)) == count
+
+
 @pytest.mark.parametrize(
     ("before", "after", "rate"),
     [
         (Metrics(prefix_queries=100, prefix_hits=0), Metrics(prefix_queries=300, prefix_hits=150), 0.75),
         (Metrics(prefix_queries=100, prefix_hits=0), Metrics(prefix_queries=100, prefix_hits=0), None),
         (Metrics(), Metrics(prefix_queries=100, prefix_hits=0), None),
+        (Metrics(prefix_queries=100, prefix_hits=0), Metrics(prefix_queries=101, prefix_hits=1000), None),
+        (Metrics(prefix_queries=100, prefix_hits=50), Metrics(prefix_queries=200, prefix_hits=0), None),
     ],
 )
 def test_the_hit_rate_is_a_difference(before: Metrics, after: Metrics, rate: float | None) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.smoke.scrub import Scrubber
+from probes.smoke.scrub import Scrubber, secret_values, without_provider_keys, without_secrets
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,35 @@ def test_the_longest_path_wins() -> None:
 
 def test_a_known_key_goes_wherever_it_stands() -> None:
     assert Scrubber(secrets=["opensesame"])("?key=opensesame&x") == "?key=<key>&x"
+
+
+def test_a_tree_keeps_its_form_whatever_the_key_is() -> None:
+    tree = {"input_lens": [1, 0], "text": "input 0", "verdict": "supported", "deep": [{"api_key": "x", "n": None}]}
+    assert Scrubber(secrets=["input", "supported"]).tree(tree) == {
+        "input_lens": [1, 0],
+        "text": "<key> 0",
+        "verdict": "supported",
+        "deep": [{"api_key": "<key>", "n": None}],
+    }
+
+
+def test_a_version_of_four_numbers_is_no_address() -> None:
+    assert Scrubber().tree({"version": "0.10.1.1", "note": "at 10.1.2.3"}) == {
+        "version": "0.10.1.1",
+        "note": "at <address>",
+    }
+
+
+@pytest.mark.parametrize("shown", ['say\\"open', "say%22open"])
+def test_a_key_goes_in_every_spelling(shown: str) -> None:
+    assert Scrubber(secrets=['say"open'])(shown) == "<key>"
+
+
+def test_the_secrets_of_a_shell_are_known_by_their_names() -> None:
+    shell = {"OPENAI_API_KEY": "sk-abcdefgh", "HF_TOKEN": "hf_abcdef", "PATH": "/usr/bin", "MY_SECRET": "short"}
+    assert secret_values(shell) == ("hf_abcdef", "sk-abcdefgh")
+    assert without_secrets(shell) == {"PATH": "/usr/bin"}
+    assert sorted(without_provider_keys(shell)) == ["HF_TOKEN", "MY_SECRET", "PATH"]
 
 
 def test_the_host_name_goes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.smoke.evidence import CannotWriteEvidence, write_atomically, write_evidence
+from probes.smoke.evidence import LOCK_NAME, CannotWriteEvidence, claimed, write_atomically, write_evidence
 from probes.smoke.observer import PlainLines
 from probes.smoke.stopping import Stopped, Stopper, stop_on_signals
 
@@ -71,6 +71,26 @@ def test_what_cannot_be_written_leaves_nothing_half_written(tmp_path: Path) -> N
     with pytest.raises(CannotWriteEvidence, match="cannot be written"):
         write_atomically(tmp_path / "file" / "x", b"data")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_where_one_file_cannot_be_written_none_appears(tmp_path: Path) -> None:
+    with pytest.raises(CannotWriteEvidence):
+        write_evidence(tmp_path, {"a.txt": "a", "b/no such folder.txt": "b"})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_is_one_run_s_at_a_time(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "out"
+    with claimed(folder), pytest.raises(CannotWriteEvidence, match="another selwiz is writing"), claimed(folder):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_run_left_of_its_claim_bars_nobody(tmp_path: Path) -> None:
+    (tmp_path / LOCK_NAME).write_text("")
+    with claimed(tmp_path):
+        pass
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_written_files_are_whole(tmp_path: Path) -> None:

@@ -19,6 +19,12 @@ from wizard.paths import state_dir
 from wizard.smoke.plain import confirmed_smoke
 from wizard.smoke.request import SmokeOptions, smoke_request
 
+#: What says how something is run, beside --import.
+_ONLY_FOR_A_RUN = (
+    *("endpoint", "mode", "search", "resume_smoke", "master_addr", "master_port", "prompts", "devices"),
+    *("api_key_env", "ca", "allow_remote_load", "allow_download"),
+)
+
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Run it and print where the result lies, or the result as JSON."""
@@ -42,9 +48,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 def _imported(arguments: argparse.Namespace, gathered: Gathered) -> SmokeResult:
     """Take a result file of vLLM's load tool over; nothing is started."""
-    refused = [
-        name for name in ("endpoint", "mode", "search", "resume_smoke", "master_addr") if getattr(arguments, name)
-    ]
+    refused = [name for name in _ONLY_FOR_A_RUN if getattr(arguments, name) not in (None, False)]
     if refused:
         name = refused[0].removesuffix("_smoke").replace("_", "-")
         raise UsageError(f"--import runs nothing, so --{name} has no meaning beside it.", "Leave one of them out.")
@@ -63,7 +67,7 @@ def options(arguments: argparse.Namespace, **more: Any) -> SmokeOptions:
     return SmokeOptions(
         mode=arguments.mode,
         vllm=arguments.vllm,
-        devices=tuple(part.strip() for part in (arguments.devices or "").split(",") if part.strip()),
+        devices=() if arguments.devices is None else tuple(part.strip() for part in arguments.devices.split(",")),
         master_addr=arguments.master_addr,
         master_port=arguments.master_port,
         endpoint=arguments.endpoint,

@@ -69,6 +69,7 @@ _CEILING = (
 _UNCLAIMED = (
     "{t} of {n} requests exceeded {L} ms. p{p} is not claimed: {n} requests; a 95 % one-sided statement needs {needed}."
 )
+_UNJUDGED = "{t} of {n} requests exceeded {L} ms. p{p} is not claimed: the run counted tokens that it did not ask for."
 _VERBS = {
     "supported": "supports",
     "not_supported": "does not support",
@@ -117,7 +118,8 @@ def ceiling(result: CeilingResult) -> str:
     """What one run says about one ceiling: how many requests exceeded it, and what that shows at 95 % confidence."""
     claimed = result.verdict != "not_claimed"
     needed = requests_needed(result.percentile, result.over if claimed else 0)
-    return (_CEILING if claimed else _UNCLAIMED).format(
+    unclaimed = _UNCLAIMED if result.n < needed else _UNJUDGED
+    return (_CEILING if claimed else unclaimed).format(
         t=formats.number(result.over),
         n=formats.number(result.n),
         L=formats.limit_ms(result.limit),

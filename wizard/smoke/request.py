@@ -14,6 +14,7 @@ from wizard.errors import UsageError
 from wizard.serving.gpu_needs import format_needs
 from wizard.serving.launch import Launch, launch
 from wizard.sizing.run import predicted_memory
+from wizard.smoke.option_checks import check_options
 
 Mode = Literal["local", "dummy", "endpoint", "tiny"]
 
@@ -43,6 +44,7 @@ class SmokeOptions:
 
 def smoke_request(gathered: Gathered, options: SmokeOptions) -> SmokeRequest:
     """The request for this selection. Missing workload answers raise `UsageError`: there is nothing to measure then."""
+    check_options(options, gathered.machine)
     if options.endpoint and "@" in options.endpoint.split("//", 1)[-1].split("/", 1)[0]:
         raise UsageError(
             "The address of the endpoint holds a name or a password.",
