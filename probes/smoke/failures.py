@@ -275,6 +275,18 @@ def _written_errors(lines: Sequence[str]) -> list[str]:
     return found
 
 
+def second_cause(lines: Sequence[str], first: Explanation) -> Explanation | None:
+    """Another known failure that error lines of the same log tell of; None where there is only the `first`."""
+    lines = [plain(line) for line in lines]
+    for line in reversed(lines):
+        if WRAPPERS.search(line) or _NO_ERROR.search(line) or not _ERROR_LINE.search(line):
+            continue
+        found = _explain_line(line, lines)
+        if found is not None and found.kind != first.kind:
+            return found
+    return None
+
+
 def looks_started(lines: Sequence[str]) -> bool:
     """Whether the log shows a server that became ready."""
     return any(_READY in line for line in lines)
