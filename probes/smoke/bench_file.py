@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from probes.smoke.load import is_answered, last_line
+from probes.smoke.load import is_answered, is_count, last_line
 from probes.smoke.names import is_usable_name
 
 ALWAYS = ("completed", "num_prompts", "duration", "total_input_tokens", "total_output_tokens", "max_concurrency")
@@ -90,8 +90,8 @@ def _checked_rows(raw: dict[str, Any]) -> dict[str, Any]:
     _each(raw, "start_times", lambda value: _is_number(value), "a time")
     _each(raw, "ttfts", _is_time, "a length of time in seconds")
     _each(raw, "latencies", _is_time, "a length of time in seconds")
-    _each(raw, "input_lens", _is_count, "a whole number of 0 or more")
-    _each(raw, "output_lens", _is_count, "a whole number of 0 or more")
+    _each(raw, "input_lens", is_count, "a number of tokens")
+    _each(raw, "output_lens", is_count, "a number of tokens")
     _each(raw, "itls", _are_gaps, "a list of lengths of time in seconds")
     _each(raw, "errors", lambda value: value is None or isinstance(value, str), "a text")
     answered = [is_answered(error, latency) for error, latency in zip(raw["errors"], raw["latencies"], strict=True)]

@@ -7,6 +7,7 @@ import json
 
 from probes.smoke.http import Client, HttpError, OutOfTime, Redirected
 from probes.smoke.load import LoadFailed
+from probes.smoke.names import MOST_CHARACTERS, is_usable_name
 from probes.smoke.result import Frozen
 
 TRIAL_TIMEOUT_S = 60.0
@@ -76,9 +77,17 @@ def served_models(client: Client) -> tuple[Served, ...]:
     except HttpError as problem:
         raise _unreachable(problem) from None
     entries = answer.get("data") if isinstance(answer, dict) else None
-    models = {str(entry["id"]): entry for entry in entries or [] if isinstance(entry, dict) and "id" in entry}
-    if not models:
+    found = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    if not found:
         raise LoadFailed("endpoint_refused", "the endpoint serves no model", "start it with a model")
+    named = [(entry.get("id"), entry) for entry in found]
+    models = {name: entry for name, entry in named if isinstance(name, str) and is_usable_name(name)}
+    if not models:
+        raise LoadFailed(
+            "endpoint_refused",
+            f"the endpoint serves no model under a usable name (a text of 1 to {MOST_CHARACTERS} characters)",
+            "give its model a name (--served-model-name of vLLM)",
+        )
     return tuple(_served(name, entry) for name, entry in models.items())
 
 

@@ -190,7 +190,7 @@ def _explain_ready(lines: Sequence[str], returncode: int | None) -> Explanation:
     for line in reversed(errors):
         found = _explain_line(line, lines)
         # An error of a request may quote it: such a line is one of the table only where it says so from its begin.
-        if found is not None and (_is_exception(line) or _ENGINE.search(line) or _begins_with_cause(line)):
+        if found is not None and (is_exception(line) or _ENGINE.search(line) or _begins_with_cause(line)):
             return found
     killed = returncode in (-9, 137) or any(_KILLED_CORE.search(line) for line in lines)
     if killed:
@@ -217,7 +217,7 @@ def _unknown(last: str | None, returncode: int | None, *, stopped: bool = False)
 def _last_error(errors: Sequence[str]) -> str | None:
     """Return the last exception, else the last error, without its prefix."""
     said = [line for line in errors if not _is_indented(line)]  # what is indented is the code of a traceback
-    exceptions = [line for line in said if _is_exception(line)]
+    exceptions = [line for line in said if is_exception(line)]
     return strip_prefix((exceptions or said)[-1]) if said else None
 
 
@@ -230,7 +230,8 @@ def _is_raise(line: str) -> bool:
     return _is_indented(line) and strip_prefix(line).startswith("raise ")
 
 
-def _is_exception(line: str) -> bool:
+def is_exception(line: str) -> bool:
+    """Whether a line is the one that ends a traceback."""
     return _EXCEPTION.match(strip_prefix(line)) is not None
 
 
@@ -268,10 +269,22 @@ def _written_errors(lines: Sequence[str]) -> list[str]:
         elif _FRAME.search(line):
             in_traceback = in_traceback or "Traceback (most recent call last)" in line
         else:
-            if in_traceback and _is_exception(line):
+            if in_traceback and is_exception(line):
                 found.append(line)
             in_traceback = False
     return found
+
+
+def second_cause(lines: Sequence[str], first: Explanation) -> Explanation | None:
+    """Another known failure that error lines of the same log tell of; None where there is only the `first`."""
+    lines = [plain(line) for line in lines]
+    for line in reversed(lines):
+        if WRAPPERS.search(line) or _NO_ERROR.search(line) or not _ERROR_LINE.search(line):
+            continue
+        found = _explain_line(line, lines)
+        if found is not None and found.kind != first.kind:
+            return found
+    return None
 
 
 def looks_started(lines: Sequence[str]) -> bool:

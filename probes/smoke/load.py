@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from probes.smoke.children import Children, quiet_environment
+from probes.smoke.load_failures import LoadFailed as LoadFailed
+from probes.smoke.load_failures import no_result, none_answered
 from probes.smoke.plan import Ceiling, PlannedRun
 from probes.smoke.processes import read_process
 from probes.smoke.result import CeilingResult, Latency, OutputLengths, Point, PointKind
@@ -38,16 +40,10 @@ CLIENT_LIMIT = 0.90
 _MOST_ERRORS = 20
 _PROGRESS = re.compile(r"(\d+)/(\d+) \[")
 _TAIL_BYTES = 2000
+_LOG_END_BYTES = 100_000
+"""A library reports its leaks after the error, over dozens of lines."""
 GREATEST_COUNT = 10_000_000
 """Tokens of one prompt or answer; no context is as long, so a server that counts more does not count."""
-
-
-class LoadFailed(Exception):  # noqa: N818 - the word that the result uses
-    """The load tool gave no usable result."""
-
-    def __init__(self, kind: str, message: str, advice: str, lines: tuple[str, ...] = ()) -> None:
-        super().__init__(message)
-        self.kind, self.message, self.advice, self.lines = kind, message, advice, lines
 
 
 @dataclass(frozen=True)
@@ -83,10 +79,10 @@ class _CpuWatch:
         return (self._last[1] - self._first[1]) / (self._last[0] - self._first[0])
 
 
-def _tail(path: Path) -> str:
+def _tail(path: Path, most_bytes: int = _TAIL_BYTES) -> str:
     try:
         with path.open("rb") as stream:
-            stream.seek(max(0, path.stat().st_size - _TAIL_BYTES))
+            stream.seek(max(0, path.stat().st_size - most_bytes))
             return stream.read().decode("utf-8", errors="replace")
     except OSError:
         return ""
@@ -137,14 +133,7 @@ def run_load(
     try:
         raw = json.loads(result.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        lines = tuple(_tail(log).replace("\r", "\n").splitlines()[-15:])
-        last = next((line for line in reversed(lines) if "Error" in line), f"exit code {child.returncode}")
-        raise LoadFailed(
-            "load_failed",
-            f"the load tool gave no result: {last.strip()}",
-            "see the load's log in the evidence; the installed vLLM must be 0.32 or later",
-            lines,
-        ) from None
+        raise no_result(name, _tail(log, _LOG_END_BYTES).replace("\r", "\n").splitlines(), child.returncode) from None
     return Measured(raw=raw, cpu_core_share=watch.share(), wall_s=time.monotonic() - started)
 
 
@@ -167,7 +156,8 @@ class Request:
         return (self.e2e_s - self.ttft_s) / (self.output_tokens - 1) * 1000
 
 
-def _is_count(value: Any) -> bool:
+def is_count(value: Any) -> bool:
+    """Whether a value can be the number of tokens of one prompt or answer."""
     return type(value) is int and 0 <= value <= GREATEST_COUNT
 
 
@@ -197,7 +187,7 @@ def completed_requests(raw: dict[str, Any]) -> tuple[Request, ...]:
     found = [
         Request(start, ttft, latency, inputs, outputs, tuple(gaps))
         for start, ttft, latency, inputs, outputs, gaps, error in rows
-        if is_answered(error, latency) and _is_count(inputs) and _is_count(outputs)
+        if is_answered(error, latency) and is_count(inputs) and is_count(outputs)
     ]
     return tuple(sorted(found, key=lambda request: request.start_s))
 
@@ -290,12 +280,7 @@ def make_point(
     requests = completed_requests(raw)
     errors = _errors(raw)
     if not requests:
-        said = f": {errors[0]}" if errors else ""
-        raise LoadFailed(
-            "all_requests_failed",
-            f"none of {run.requests} requests was answered{said}",
-            "see the server's log; the served model name and the longest context are the usual causes",
-        )
+        raise none_answered(run.requests, errors)
     ttft = [request.ttft_s * 1000 for request in requests]
     tpot = [value for request in requests if (value := request.tpot_ms) is not None]
     e2e = [request.e2e_s * 1000 for request in requests]
@@ -336,7 +321,7 @@ def _errors(raw: dict[str, Any]) -> tuple[str, ...]:
     """Return the different errors of the failed requests, a line each, with the counts of tokens that cannot be."""
     found = [said for error in raw["errors"] if (said := last_line(error))]
     counts = [*raw["input_lens"], *raw["output_lens"]]
-    found += [f"the endpoint counts {str(count)[:20]} tokens" for count in counts if not _is_count(count)]
+    found += [f"the endpoint counts {str(count)[:20]} tokens" for count in counts if not is_count(count)]
     return tuple(dict.fromkeys(found))[:_MOST_ERRORS]
 
 

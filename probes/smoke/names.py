@@ -15,5 +15,5 @@ def is_encodable(text: str) -> bool:
 
 
 def is_usable_name(name: str) -> bool:
-    """Whether a name can stand in a command and in a file: of sensible length, encodable, and without NUL."""
-    return 1 <= len(name) <= MOST_CHARACTERS and "\0" not in name and is_encodable(name)
+    """Whether a name can stand in a command and in a file: encodable, of sensible length, no option."""
+    return 1 <= len(name) <= MOST_CHARACTERS and name[0] != "-" and "\0" not in name and is_encodable(name)

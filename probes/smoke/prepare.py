@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 from probes.errors import ProbeError
+from probes.paths import regular_bytes
 from probes.smoke.children import free_port, temporary_place
 from probes.smoke.evidence import CannotWriteEvidence
 from probes.smoke.gpu_fit import check_capability, check_driver
@@ -159,13 +160,38 @@ def look_up_model(request: SmokeRequest) -> ModelFacts:
     )
 
 
+MOST_AUTHORITY_BYTES = 16 * 1024 * 1024
+"""Far more than all authorities that a system knows."""
+
 #: Files that a smoke leaves in its folder under fixed names.
 EVIDENCE_NAMES = (RESULT_NAME, "server.log", "metrics.txt", "telemetry.jsonl", "server_info.json")
+
+
+def check_authority(path: Path) -> None:
+    """See that a file holds the certificate of an authority. Raises `ProbeError`."""
+    import ssl  # only an https endpoint has one
+
+    advice = "give the file with the certificate authority, in PEM"
+    try:
+        text = regular_bytes(path, MOST_AUTHORITY_BYTES).decode("ascii", errors="ignore")
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=text)
+    except FileNotFoundError:
+        raise ProbeError(f"there is no {path}", advice) from None
+    except (ssl.SSLError, ValueError):
+        raise ProbeError(f"{path} holds no certificate", advice) from None
+    except OSError as error:
+        raise ProbeError(f"{path} cannot be read: {error.strerror}", advice) from None
 
 
 def check_out_dir(request: SmokeRequest) -> None:
     """Find out before the run that its result can be kept; a measurement must not end in a sentence about folders."""
     folder = request.out_dir
+    try:
+        folder.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError as error:  # a name that is too long, a loop of links, a folder of somebody else
+        raise CannotWriteEvidence(f"{folder} cannot be written: {error.strerror}", "name another folder") from None
     if folder.exists() and not folder.is_dir():
         raise CannotWriteEvidence(f"{folder} is not a folder", "name another one")
     there = [name for name in EVIDENCE_NAMES if (folder / name).exists()]
@@ -199,8 +225,8 @@ def prepare(request: SmokeRequest) -> SmokePlan:
                 "evidence and take it out there",
                 "give the endpoint a longer key, or leave --api-key-env out if it asks for none",
             )
-        if request.ca_file is not None and not request.ca_file.exists():
-            raise ProbeError(f"there is no {request.ca_file}", "give the file with the certificate authority")
+        if request.ca_file is not None:
+            check_authority(request.ca_file)
     tool = look_up_tool(request.vllm)
     model = look_up_model(request)
     if request.prompts_file is not None:

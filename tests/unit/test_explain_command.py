@@ -118,3 +118,11 @@ def test_an_empty_log_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_every_answer_that_a_row_changes_is_a_question() -> None:
     keys = {row.change.key for row in TABLE if row.change is not None}
     assert keys <= set(by_key())
+
+
+def test_a_second_known_cause_is_said_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out_of_memory = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
+    lines = explained(tmp_path, f"{LOG}{out_of_memory}\n", capsys).splitlines()
+    also = [line for line in lines if line.startswith("Also:")]
+    assert len(also) == 1
+    assert "the cache has no room for one request of 40960 tokens" in also[0]

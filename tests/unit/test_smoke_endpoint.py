@@ -85,6 +85,36 @@ def endpoint() -> Iterator[Endpoint]:
         yield made
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        "7",
+        "true",
+        "null",
+        "{}",
+        "[]",
+        "[7]",
+        '[{"id": "\\ud800"}]',
+        '[{"id": "a\\u0000b"}]',
+        '[{"id": ""}]',
+        '[{"id": null}]',
+        '[{"id": 5}]',
+        '[{"id": "--help"}]',
+        '[{"id": "%s"}]' % ("x" * 501),
+    ],
+)
+def test_a_list_of_models_without_a_usable_name_is_refused(endpoint: Endpoint, data: str) -> None:
+    endpoint.answers["/v1/models"] = (200, f'{{"data": {data}}}')
+    with pytest.raises(LoadFailed, match="serves no model") as caught:
+        look_at(endpoint.client, None)
+    assert caught.value.kind == "endpoint_refused"
+
+
+def test_a_model_beside_one_without_a_usable_name_is_taken(endpoint: Endpoint) -> None:
+    endpoint.answers["/v1/models"] = (200, '{"data": [{"id": ""}, {"id": "m"}]}')
+    assert look_at(endpoint.client, None).name == "m"
+
+
 def test_the_first_model_is_taken(endpoint: Endpoint) -> None:
     found = look_at(endpoint.client, None)
     assert (found.name, found.max_model_len, found.product, found.version) == ("m", 4096, "vllm", None)

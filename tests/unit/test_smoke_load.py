@@ -11,6 +11,7 @@ from probes.smoke.load import (
     make_point,
     without_texts,
 )
+from probes.smoke.load_failures import no_result, none_answered
 from probes.smoke.plan import Ceiling, PlannedRun, Workload
 from probes.smoke.result import Point
 
@@ -127,3 +128,41 @@ def test_texts_are_dropped() -> None:
 
 def test_a_run_that_slows_down_is_not_steady() -> None:
     assert point(raw(latencies=[0.9, 0.5, 0.5, 0.9])).steady is False
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "said"),
+    [
+        ("Unauthorized", "endpoint_refused", "refused it for the load"),
+        ("Forbidden", "endpoint_refused", "refused it for the load"),
+        ("Too Many Requests", "endpoint_refused", "takes no more requests"),
+        ("aiohttp.client_exceptions.ClientPayloadError: not completed", "endpoint_refused", "breaks its answers off"),
+        ("json.decoder.JSONDecodeError: Expecting value", "endpoint_refused", "is no JSON"),
+        ("aiohttp.client_exceptions.ClientConnectorError: Cannot connect", "endpoint_unreachable", "any more"),
+        ("something else", "all_requests_failed", "was answered: something else"),
+    ],
+)
+def test_the_advice_is_that_of_what_all_requests_failed_with(error: str, kind: str, said: str) -> None:
+    problem = none_answered(4, [error])
+    assert (problem.kind, said in problem.message) == (kind, True)
+
+
+LEAKS = ["nanobind: leaked 4 instances!", *[f' - leaked type "t{number}"' for number in range(60)]]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message", "advice"),
+    [
+        (["Traceback (most recent call last):", "ValueError: odd"], "ValueError: odd", "see load-warmup.log"),
+        (
+            ['  File "/x/serve.py", line 208, in fetch_spec_decode_metrics', "UnicodeDecodeError: invalid start byte"],
+            "UnicodeDecodeError",
+            "/metrics is no text",
+        ),
+        (["vllm serve: error: argument --dataset-name: invalid choice: 'x'"], "invalid choice", "0.32 or later"),
+        (["nothing"], "exit code 1", "see load-warmup.log"),
+    ],
+)
+def test_why_the_load_tool_gave_no_result_is_what_its_log_says(lines: list[str], message: str, advice: str) -> None:
+    problem = no_result("warmup", [*lines, *LEAKS], 1)
+    assert (message in problem.message, advice in problem.advice) == (True, True)

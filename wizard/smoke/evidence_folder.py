@@ -7,9 +7,12 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from probes.machine import Machine
+from probes.paths import regular_bytes
 from probes.smoke.result import SmokeResult
 from wizard.errors import UsageError
 
+MOST_BYTES = 64 * 1024 * 1024
+"""Figures of one smoke, without its single requests, are far smaller."""
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -60,11 +63,12 @@ def machine_beside(evidence: Evidence | None, where: str | None) -> Machine | No
 
 def _read(file: Path, model: type[Model]) -> Model | None:
     try:
-        text = file.read_text(encoding="utf-8")
+        text = regular_bytes(file, MOST_BYTES).decode("utf-8")
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file} cannot be read: {error}.", "Check the file and its permissions.") from None
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"{file} cannot be read: {reason}.", "Check the file and its permissions.") from None
     try:
         return model.model_validate_json(text)
     except ValidationError as error:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 from probes.models import facts_of, has_weights
 from probes.smoke.plan import Ceiling, GpuNeed, Nodes, SmokeRequest, WantedStrategy, Workload
@@ -50,6 +51,11 @@ def smoke_request(gathered: Gathered, options: SmokeOptions) -> SmokeRequest:
             "The address of the endpoint holds a name or a password.",
             "Leave it out, and name the variable that holds the key with --api-key-env.",
         )
+    if options.endpoint and not _is_address(options.endpoint):
+        raise UsageError(
+            f"{options.endpoint} is no address of a server.",
+            "Give --endpoint a URL such as http://127.0.0.1:8000.",
+        )
     answers = gathered.answers
     if options.search and not _ceilings(answers.runtime.ceilings):
         raise UsageError(
@@ -60,6 +66,11 @@ def smoke_request(gathered: Gathered, options: SmokeOptions) -> SmokeRequest:
     mode = options.mode or choose_mode(gathered, options)
     nodes = _nodes(command, mode, options)
     model = answers.engine.carried_model
+    if mode in ("local", "dummy") and not (model and (model.path or model.name)):
+        raise UsageError(
+            f"--mode {mode} serves the model of the selection, and the answers name none.",
+            "Answer engine.models[].path, or take --mode tiny, which needs no model.",
+        )
     devices = options.devices or tuple(
         part.strip() for part in (answers.runtime.smoke.devices or "").split(",") if part.strip()
     )
@@ -96,6 +107,15 @@ def smoke_request(gathered: Gathered, options: SmokeOptions) -> SmokeRequest:
         state_dir=options.state_dir,
         replace=options.replace,
     )
+
+
+def _is_address(url: str) -> bool:
+    """Whether a URL can be taken apart and names a host; whether its scheme will do is found out later."""
+    try:
+        parts = urlsplit(url)
+        return bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False
 
 
 def _nodes(command: Launch, mode: Mode, options: SmokeOptions) -> Nodes | None:

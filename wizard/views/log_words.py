@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from probes.smoke.evidence import BoundedText, read_bounded
-from probes.smoke.failures import explain_log, log_tail, looks_started, was_stopped
+from probes.smoke.failures import explain_log, log_tail, looks_started, second_cause, was_stopped
 from wizard.errors import UsageError
 from wizard.printable import fitted
 
@@ -44,6 +44,9 @@ def _said(lines: list[str]) -> list[str]:
         said.append(f"Answer: {found.remedy.key} {sign} {found.remedy.value}")
     if found.line is not None:
         said.append(f"The log says: {found.line}")
+    second = second_cause(lines, found)
+    if second is not None:
+        said.append(f"Also:   {second.cause}; {second.advice}")
     return said
 
 
