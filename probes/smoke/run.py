@@ -379,8 +379,11 @@ class _Smoke:
     def fail(
         self, kind: str, message: str, advice: str, lines: tuple[str, ...] = (), remedy: Remedy | None = None
     ) -> None:
-        """Note why the run failed; the first reason counts."""
+        """Note why the run failed; the first reason counts. An address that no file may hold is told all the same."""
         if self.state.failure is None:
+            told = self.scrub.without_keys(f"{message}; {advice}")
+            if self.request.mode == "endpoint" and self.scrub(told) != told:
+                self.observer.on_note(told)
             tail = tuple(self.scrub(line) for line in lines)
             self.state.failure = Failure(
                 phase=self.state.phase,

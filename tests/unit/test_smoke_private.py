@@ -92,6 +92,25 @@ def test_a_key_that_the_endpoint_sends_back_is_in_no_file(
     assert result.points[0].errors == ("x" * 195 + "<key>",)  # cleaned first, cut then
 
 
+class Hearing(Silent):
+    """Keeps what is told."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def on_note(self, text: str) -> None:
+        """Keep it."""
+        self.told.append(text)
+
+
+def test_the_target_of_a_redirect_is_told_and_in_no_file(endpoint: Endpoint, tmp_path: Path) -> None:
+    endpoint.answers["/v1/models"], hearing = (302, ""), Hearing()
+    endpoint.locations["/v1/models"] = "http://192.0.2.2:8000/v1/models"
+    smoke(endpoint, tmp_path, observer=hearing)
+    assert ["give --endpoint http://192.0.2.2:8000" in told for told in hearing.told] == [True]
+    assert "192.0.2.2" not in (tmp_path / "out" / "smoke.json").read_text()
+
+
 def test_values_of_metrics_that_cannot_be_are_one_sentence_of_the_result(endpoint: Endpoint, tmp_path: Path) -> None:
     result = smoke(endpoint, tmp_path)
     assert [note for note in result.notes if "cannot be" in note] == [
