@@ -18,6 +18,7 @@ from wizard.probing import Probing
 from wizard.screens import saving
 from wizard.screens.step import StepScreen
 from wizard.sessions import writing
+from wizard.widgets.rows import RowsList
 
 DAY = datetime.date(2026, 11, 30)
 
@@ -56,6 +57,18 @@ async def at(pilot: Pilot[int], app: WizardApp, key: str) -> None:
     await settle(pilot, lambda a: isinstance(a.screen, StepScreen) and app.checked is not None)
     app.go_to(key)
     await settle(pilot, lambda a: getattr(a.focused, "key", "") == key)
+
+
+async def on_list(pilot: Pilot[int], app: WizardApp, key: str, step: int) -> RowsList:
+    """Show a step and put the focus on one of its lists."""
+    await settle(pilot, lambda a: isinstance(a.screen, StepScreen) and app.checked is not None)
+    app.step_number = step
+    app.show_step()
+    await settle(pilot)
+    rows = next(rows for rows in app.screen.query(RowsList) if rows.rows_key == key)
+    rows.focus()
+    await settle(pilot)
+    return rows
 
 
 async def paste(pilot: Pilot[int], text: str) -> None:

@@ -4,18 +4,15 @@ import datetime
 from pathlib import Path
 
 import pytest
-from textual.pilot import Pilot
 
-from tests.tui.conftest import paste, settle, words
+from tests.tui.conftest import on_list, paste, settle, words
 from wizard.app import WizardApp
 from wizard.asking.answers_writer import render_answers
 from wizard.asking.example import example_tree
 from wizard.catalogue import strategies
 from wizard.screens.modals import ChoiceScreen, PathScreen
-from wizard.screens.step import StepScreen
 from wizard.views.budget_list import item_lines
 from wizard.widgets.field import QuestionRow
-from wizard.widgets.rows import RowsList
 
 STRATEGIES, OPTIONS, LINE_E, LINE_R = 2, 3, 8, 9
 
@@ -27,26 +24,15 @@ def opened(tmp_path: Path) -> WizardApp:
     return WizardApp(answers=[path])
 
 
-async def _on_list(app: WizardApp, pilot: Pilot[int], step: int, key: str) -> RowsList:
-    await settle(pilot, lambda a: isinstance(a.screen, StepScreen) and app.checked is not None)
-    app.step_number = step
-    app.show_step()
-    await settle(pilot)
-    rows = next(rows for rows in app.screen.query(RowsList) if rows.rows_key == key)
-    rows.focus()
-    await settle(pilot)
-    return rows
-
-
 async def test_only_the_strategies_that_matter_are_shown(opened: WizardApp) -> None:
     async with opened.run_test(size=(80, 24)) as pilot:
-        rows = await _on_list(opened, pilot, STRATEGIES, "engine.strategies")
+        rows = await on_list(pilot, opened, "engine.strategies", STRATEGIES)
         assert sum(not option.disabled for option in rows.options) < 20  # a heading is no strategy
 
 
 async def test_the_others_are_one_key_away(opened: WizardApp) -> None:
     async with opened.run_test(size=(80, 24)) as pilot:
-        rows = await _on_list(opened, pilot, STRATEGIES, "engine.strategies")
+        rows = await on_list(pilot, opened, "engine.strategies", STRATEGIES)
         await pilot.press("m")
         await settle(pilot)
         assert sum(not option.disabled for option in rows.options) == 36
@@ -54,7 +40,7 @@ async def test_the_others_are_one_key_away(opened: WizardApp) -> None:
 
 async def test_a_letter_decides_on_the_strategy_of_the_line(opened: WizardApp) -> None:
     async with opened.run_test(size=(80, 24)) as pilot:
-        await _on_list(opened, pilot, STRATEGIES, "engine.strategies")
+        await on_list(pilot, opened, "engine.strategies", STRATEGIES)
         await pilot.press("down", "d")
         await settle(pilot)
         second = [name for name in opened.strategy_list.ids if name][1]
@@ -63,7 +49,7 @@ async def test_a_letter_decides_on_the_strategy_of_the_line(opened: WizardApp) -
 
 async def test_an_option_is_chosen_from_the_catalogue(opened: WizardApp) -> None:
     async with opened.run_test(size=(80, 24)) as pilot:
-        await _on_list(opened, pilot, OPTIONS, "engine.options")
+        await on_list(pilot, opened, "engine.options", OPTIONS)
         await pilot.press("a")
         await settle(pilot, lambda a: isinstance(a.screen, ChoiceScreen))
         await pilot.press("enter")
@@ -73,14 +59,14 @@ async def test_an_option_is_chosen_from_the_catalogue(opened: WizardApp) -> None
 
 async def test_the_gates_stand_beside_an_option(opened: WizardApp) -> None:
     async with opened.run_test(size=(100, 30)) as pilot:
-        await _on_list(opened, pilot, OPTIONS, "engine.options")
+        await on_list(pilot, opened, "engine.options", OPTIONS)
         assert "Licence policy: pass, as you said" in " ".join(words(opened).split())
 
 
 async def test_an_input_of_owned_hardware_is_added_and_typed(opened: WizardApp) -> None:
     key = "budget.runtime.owned"
     async with opened.run_test(size=(100, 30)) as pilot:
-        await _on_list(opened, pilot, LINE_R, key)
+        await on_list(pilot, opened, key, LINE_R)
         await pilot.press("a")
         await settle(pilot)
         assert f"{key}[0].value" in [row.place.key for row in opened.screen.query(QuestionRow)]
@@ -90,7 +76,7 @@ async def test_an_input_of_owned_hardware_is_added_and_typed(opened: WizardApp) 
 
 async def test_a_strategy_is_found_among_all_of_them(opened: WizardApp) -> None:
     async with opened.run_test(size=(80, 24)) as pilot:
-        await _on_list(opened, pilot, STRATEGIES, "engine.strategies")
+        await on_list(pilot, opened, "engine.strategies", STRATEGIES)
         await pilot.press("slash")
         await settle(pilot, lambda a: isinstance(a.screen, PathScreen))
         await paste(pilot, "EXPERT")
@@ -103,7 +89,7 @@ async def test_a_strategy_is_found_among_all_of_them(opened: WizardApp) -> None:
 
 async def test_the_name_of_a_strategy_is_whole_at_80_columns(opened: WizardApp) -> None:
     async with opened.run_test(size=(80, 24)) as pilot:
-        rows = await _on_list(opened, pilot, STRATEGIES, "engine.strategies")
+        rows = await on_list(pilot, opened, "engine.strategies", STRATEGIES)
         await pilot.press("m")
         await settle(pilot)
         shown = "\n".join(str(option.prompt)[: rows.size.width - 1] for option in rows.options)
@@ -112,7 +98,7 @@ async def test_the_name_of_a_strategy_is_whole_at_80_columns(opened: WizardApp) 
 
 async def test_a_budget_line_shows_its_amounts_and_its_own_subtotals(opened: WizardApp) -> None:
     async with opened.run_test(size=(100, 30)) as pilot:
-        await _on_list(opened, pilot, LINE_E, "budget.engine.items")
+        await on_list(pilot, opened, "budget.engine.items", LINE_E)
         shown = words(opened)
         assert opened.checked is not None
         money = opened.checked.engine_line.one_time.money
@@ -123,7 +109,7 @@ async def test_a_budget_line_shows_its_amounts_and_its_own_subtotals(opened: Wiz
 
 async def test_an_item_without_a_price_takes_the_subtotal_of_its_line_only(opened: WizardApp) -> None:
     async with opened.run_test(size=(80, 24)) as pilot:
-        await _on_list(opened, pilot, LINE_E, "budget.engine.items")
+        await on_list(pilot, opened, "budget.engine.items", LINE_E)
         await pilot.press("n")
         await settle(pilot, lambda a: getattr(a.focused, "key", "") == "budget.engine.items[0].reason")
         await pilot.press("f3")
@@ -134,7 +120,7 @@ async def test_an_item_without_a_price_takes_the_subtotal_of_its_line_only(opene
 
 async def test_a_price_is_asked_of_a_colleague_from_the_list(opened: WizardApp) -> None:
     async with opened.run_test(size=(80, 24)) as pilot:
-        await _on_list(opened, pilot, LINE_E, "budget.engine.items")
+        await on_list(pilot, opened, "budget.engine.items", LINE_E)
         await pilot.press("k")
         await settle(pilot, lambda a: "I do not know: Unit price" in words(a))
 

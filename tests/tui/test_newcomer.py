@@ -3,9 +3,8 @@
 from pathlib import Path
 
 import pytest
-from textual.pilot import Pilot
 
-from tests.tui.conftest import DAY, at, paste, settle, words
+from tests.tui.conftest import DAY, at, on_list, paste, settle, words
 from wizard.app import WizardApp
 from wizard.asking.answers_writer import render_answers
 from wizard.asking.example import example_tree
@@ -13,7 +12,6 @@ from wizard.screens.modals import ChoiceScreen, UnknownScreen
 from wizard.screens.review import ReviewScreen
 from wizard.screens.step import StepScreen
 from wizard.sessions.session import Session
-from wizard.widgets.rows import RowsList
 
 SMALL = (80, 24)
 OPTIONS, STRATEGIES, ITEMS_E = "engine.options", "engine.strategies", "budget.engine.items"
@@ -29,18 +27,6 @@ def opened() -> WizardApp:
 @pytest.fixture
 def short() -> WizardApp:
     return WizardApp(way="new", short=True)
-
-
-async def on_list(pilot: Pilot[int], app: WizardApp, key: str, step: int) -> RowsList:
-    """Show a step and put the focus on one of its lists."""
-    await settle(pilot, lambda a: isinstance(a.screen, StepScreen) and app.checked is not None)
-    app.step_number = step
-    app.show_step()
-    await settle(pilot)
-    rows = next(rows for rows in app.screen.query(RowsList) if rows.rows_key == key)
-    rows.focus()
-    await settle(pilot)
-    return rows
 
 
 def count_line(app: WizardApp) -> str:
