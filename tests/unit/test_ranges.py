@@ -126,6 +126,14 @@ def reply(session: Session, old: str, new: str) -> None:
     session.open_layer(parse_layer(text.replace(old, new), "reply.toml"))
 
 
+def test_a_colleague_is_told_what_the_questions_are_about_and_until_when() -> None:
+    session = titled()
+    session.set("project.title", "Desk\n[engine]")
+    session.ask_someone(LOAD, "Ops lead", "2027-01-31")
+    (text,) = questions_for_colleagues(session).values()
+    assert text.splitlines()[:2] == ["# Questions for Ops lead about: Desk⏎[engine]", "# Wanted by 2027-01-31."]
+
+
 def test_a_reply_corrects_an_answer_that_is_there_and_is_no_open_question_any_more() -> None:
     session = titled()
     session.set(LOAD, "16")

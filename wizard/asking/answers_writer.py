@@ -8,6 +8,7 @@ from typing import Any, get_args, get_origin
 
 from wizard.answers import Answers, NumberText, Table
 from wizard.asking.questions import Question, by_key, row_type, table_type
+from wizard.printable import printable
 
 Tree = dict[str, Any]
 Wanted = Callable[[str], bool]
@@ -32,9 +33,25 @@ def render_answers(tree: Tree, *, comments: bool = True, blanks: bool = True, wa
     """
     lines = [*(_head() if comments and not tree and wanted is everything else ()), "schema_version = 1"]
     if isinstance(tree.get("answered_by"), str):
+        lines[:0] = _letter(tree) if comments and wanted is not everything else ()
         lines.append(f"answered_by = {_toml(tree['answered_by'])}")
     lines += list(_table(Answers, tree, "", "", _Style(comments, blanks, wanted)))
     return "\n".join(lines).strip() + "\n"
+
+
+def _letter(tree: Tree) -> Iterator[str]:
+    """What a colleague is told at the head of a file of questions: for whom, about what, and until when."""
+    owner, title = (
+        str(tree["answered_by"]),
+        str(tree.get("project", {}).get("title") or "a project without a title yet"),
+    )
+    asked = tree.get("governance", {}).get("open_questions", [])
+    due = min((str(row["due"]) for row in asked if row.get("owner") == owner and row.get("due")), default="")
+    yield f"# Questions for {printable(owner)} about: {printable(title)}"
+    if due:
+        yield f"# Wanted by {printable(due)}."
+    yield "# Fill in what you know, leave the rest empty, and send this file back."
+    yield ""
 
 
 @dataclass(frozen=True)

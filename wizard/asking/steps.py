@@ -12,7 +12,7 @@ from wizard.asking.tree import named
 Decision = Literal["PROJECT", "ENGINE", "RUNTIME", "LINE E", "LINE R", "REVIEW"]
 
 STRATEGIES = "engine.strategies"
-OPTIONS, CRITERIA = "engine.options", "engine.criteria"
+OPTIONS, CRITERIA, GATES = "engine.options", "engine.criteria", "engine.gates"
 #: The two lists whose rows have an id of the catalogue of budget items.
 ITEMS = ("budget.engine.items", "budget.runtime.items")
 

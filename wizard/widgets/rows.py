@@ -5,7 +5,7 @@ from textual.message import Message
 from textual.widgets import OptionList
 
 from wizard.asking.answers_file import Tree
-from wizard.asking.steps import ITEMS, STRATEGIES, summary
+from wizard.asking.steps import GATES, ITEMS, STRATEGIES, summary
 from wizard.printable import fitted, printable
 from wizard.views.budget_list import HINT
 from wizard.widgets.listing import Listing
@@ -65,7 +65,8 @@ class RowsList(Listing):
 def row_lines(rows_key: str, rows: list[Tree]) -> list[str]:
     """One line for each row, or one that says how to add the first."""
     lines = [f"{number:>3}  {_plain_line(rows_key, row)}" for number, row in enumerate(rows, 1)]
-    return lines or ["     none yet: Enter adds one"]
+    nothing = "none of your own; those of the catalogue are judged" if rows_key == GATES else "none yet"
+    return lines or [f"     {nothing}: Enter adds one"]
 
 
 def _plain_line(rows_key: str, row: Tree) -> str:
