@@ -65,7 +65,7 @@ class RowsList(Listing):
 def row_lines(rows_key: str, rows: list[Tree]) -> list[str]:
     """One line for each row, or one that says how to add the first."""
     lines = [f"{number:>3}  {_plain_line(rows_key, row)}" for number, row in enumerate(rows, 1)]
-    nothing = "none of your own; those of the catalogue are judged" if rows_key == GATES else "none yet"
+    nothing = "none of your own; the standard ones are judged" if rows_key == GATES else "none yet"
     return lines or [f"     {nothing}: Enter adds one"]
 
 
